@@ -93,7 +93,7 @@ struct ss_record {
         uint64_t epoch;    /* EPOCH_* */
         double value;      /* COUNTER, SYSTEM */
         uint64_t plan[4];  /* steps, epochs, steps per epoch, batch */
-        int64_t clocks[3]; /* CALIBRATION: raw ns, realtime ns, bracket ns */
+        int64_t clocks[3]; /* CALIBRATION: raw ns, realtime ns, ticks that the reading took */
         struct {
             struct ss_text a, b;
             uint32_t id, line;

@@ -1,0 +1,79 @@
+# The front door. Meson builds everything below build/; each target installs what is missing
+# (tools/setup) and nothing is done twice.
+
+MESON = /usr/bin/meson
+NINJA = /usr/bin/ninja
+BUILD = build
+PREFIX = /usr/local
+FUZZ_SECONDS = 60
+comma = ,
+
+# $(call COMPILE,folder,options): sets build/folder up the first time, then compiles what changed.
+COMPILE = @test -f $(BUILD)/$(1)/build.ninja || $(MESON) setup $(BUILD)/$(1) -Dtests=enabled $(2) && \
+	$(NINJA) --quiet -C $(BUILD)/$(1)
+
+.PHONY: help
+help:
+	@echo 'Stepscope: where does the time of a training run go?'
+	@echo
+	@echo '  make demo     build, record a small training loop, look at the run'
+	@echo '  make test     run all tests; the last line says how many passed'
+	@echo '  make lint     check format, dependencies, exported symbols, headers'
+	@echo '  make format   let clang-format write the C files'
+	@echo '  make bench    run all benchmarks'
+	@echo '  make soak     run the long tests'
+	@echo '  make fuzz     fuzz each parser for FUZZ_SECONDS=$(FUZZ_SECONDS)'
+	@echo '  make install  install below PREFIX=$(PREFIX), DESTDIR is respected'
+	@echo '  make clean    remove build/'
+
+# Optimised, with debug information and without assertions: what is installed.
+.PHONY: release
+release:
+	@tools/setup build
+	$(call COMPILE,release,-Db_ndebug=true)
+
+.PHONY: demo
+demo: release
+	@tools/demo $(BUILD)/release
+
+.PHONY: test
+test: release
+	$(call COMPILE,asan,-Db_sanitize=address$(comma)undefined -Db_lundef=false)
+	$(call COMPILE,tsan,-Db_sanitize=thread -Db_lundef=false)
+	@tests/run_all $(BUILD)
+
+.PHONY: soak
+soak: release
+	@tests/run_all $(BUILD) --soak
+
+.PHONY: lint
+lint: release
+	@tools/setup lint
+	@tools/lint $(BUILD)/release
+
+.PHONY: format
+format:
+	@tools/setup lint
+	@tools/sources c | xargs clang-format -i
+
+.PHONY: bench
+bench:
+	@tools/setup build bench
+	$(call COMPILE,bench,-Dbench=true -Db_ndebug=true)
+	@bench/run_all $(BUILD)/bench
+
+.PHONY: fuzz
+fuzz: export CC = clang
+fuzz:
+	@tools/setup build fuzz
+	$(call COMPILE,fuzz,-Dfuzzing=enabled -Db_sanitize=address$(comma)undefined -Db_lundef=false)
+	@tools/fuzz $(BUILD)/fuzz $(FUZZ_SECONDS)
+
+.PHONY: install
+install: release
+	@$(MESON) configure $(BUILD)/release -Dprefix=$(PREFIX)
+	@$(MESON) install -C $(BUILD)/release --quiet
+
+.PHONY: clean
+clean:
+	rm -rf $(BUILD)

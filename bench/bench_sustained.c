@@ -1,0 +1,110 @@
+/* A million spans a second and thread, for as long as one likes: how many are dropped, and how
+ * many page faults the recording threads take. The threads never sleep, like a training that
+ * keeps its cores busy: the recorder's helper thread has to get its share against them. */
+#include "harness.h"
+#include "recording.h"
+
+#include "stepscope/recorder.h"
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/resource.h>
+
+enum { THREADS = 2, SPANS_PER_CHUNK = 100, CHUNK_NS = 100000 };
+
+struct pacer {
+    pthread_t thread;
+    ss_name name;
+    uint64_t chunks;
+    uint64_t late_ns; /* the longest that a chunk was late: the thread was not running */
+    long minor_faults, major_faults, preemptions;
+};
+
+static void *record_paced(void *argument)
+{
+    struct pacer *pacer = argument;
+    struct rusage before, after;
+    ss_begin(pacer->name, 0); /* takes a lane */
+    ss_end(0, 0);
+    getrusage(RUSAGE_THREAD, &before);
+    uint64_t due = bench_now_ns();
+    for (uint64_t chunk = 0; chunk < pacer->chunks; chunk++, due += CHUNK_NS) {
+        uint64_t now;
+        while ((now = bench_now_ns()) < due)
+            ;
+        if (now - due > pacer->late_ns)
+            pacer->late_ns = now - due;
+        for (int i = 0; i < SPANS_PER_CHUNK; i++) {
+            ss_begin(pacer->name, 0);
+            ss_end(0, i);
+        }
+    }
+    getrusage(RUSAGE_THREAD, &after);
+    pacer->minor_faults = after.ru_minflt - before.ru_minflt;
+    pacer->major_faults = after.ru_majflt - before.ru_majflt;
+    pacer->preemptions = after.ru_nivcsw - before.ru_nivcsw;
+    return NULL;
+}
+
+static void print_pacer(const struct pacer *pacer, unsigned index)
+{
+    double millions = (double)pacer->chunks * SPANS_PER_CHUNK / 1e6;
+    printf(
+        "  thread %u: %ld page faults (%.2f a million spans), %ld of them major; preempted %ld "
+        "times, at most %.1f ms late\n",
+        index + 1, pacer->minor_faults + pacer->major_faults,
+        (double)(pacer->minor_faults + pacer->major_faults) / millions,
+        pacer->major_faults, pacer->preemptions, (double)pacer->late_ns / 1e6);
+}
+
+static void run_threads(struct pacer *pacers, unsigned threads)
+{
+    for (unsigned t = 0; t < threads; t++)
+        if (pthread_create(&pacers[t].thread, NULL, record_paced, &pacers[t])) {
+            fprintf(stderr, "bench: cannot start a thread\n");
+            exit(1);
+        }
+    for (unsigned t = 0; t < threads; t++)
+        pthread_join(pacers[t].thread, NULL);
+}
+
+static void sustain(unsigned threads, uint64_t seconds)
+{
+    struct recording recording;
+    struct pacer pacers[THREADS] = {0};
+    char name[64];
+    recording_start(&recording);
+    ss_name span = ss_intern("bench", SS_STAGE_USER, SS_ROLE_NONE, SS_SCOPE_NONE, NULL);
+    for (unsigned t = 0; t < threads; t++)
+        pacers[t] =
+            (struct pacer){.name = span, .chunks = seconds * 1000000000u / CHUNK_NS};
+    uint64_t start = bench_now_ns();
+    run_threads(pacers, threads);
+    uint64_t elapsed = bench_now_ns() - start;
+    struct recording_check check = recording_finish(&recording);
+
+    uint64_t expected = threads * (pacers[0].chunks * SPANS_PER_CHUNK + 1);
+    printf("\n%u thread%s, 1 million spans a second each, %.1f s, on %s\n", threads,
+           threads == 1 ? "" : "s", (double)elapsed / 1e9, recording_file_system());
+    printf(
+        "  %llu of %llu spans read back, %llu dropped; helper thread %.2f %% of a core, pool "
+        "empty %llu times\n",
+        (unsigned long long)check.spans, (unsigned long long)expected,
+        (unsigned long long)check.lost,
+        100.0 * (double)check.helper_cpu_ns / (double)elapsed,
+        (unsigned long long)check.pool_empty);
+    for (unsigned t = 0; t < threads; t++)
+        print_pacer(&pacers[t], t);
+    double missing = (double)(expected - check.spans) / (double)expected;
+    snprintf(name, sizeof name, "sustained_1M_%u_thread%s_drops", threads,
+             threads == 1 ? "" : "s");
+    result_print(name, (struct interval){missing, missing, missing}, 0, 0, 0, NULL);
+}
+
+int main(void)
+{
+    size_t seconds = bench_setting("BENCH_SECONDS", 10);
+    sustain(1, seconds);
+    sustain(2, seconds);
+    return 0;
+}

@@ -1,0 +1,14 @@
+/* What the compiler can be told beyond ISO C. Code uses these names, never __attribute__. */
+#ifndef BASE_COMPILER_H
+#define BASE_COMPILER_H
+
+#define ATTR_PRINTF(format_index, first_argument)                                        \
+    __attribute__((format(printf, format_index, first_argument)))
+#define ATTR_UNUSED __attribute__((unused))
+#define ATTR_NOINLINE __attribute__((noinline))
+#define ATTR_COLD __attribute__((cold))
+
+#define LIKELY(condition) __builtin_expect(!!(condition), 1)
+#define UNLIKELY(condition) __builtin_expect(!!(condition), 0)
+
+#endif

@@ -1,0 +1,155 @@
+#include "base/text.h"
+
+#include <stdbool.h>
+
+#include "base/utf8.h"
+
+struct range {
+    uint32_t first, last;
+};
+
+/* Invisible characters, and those that change the direction or the shaping of what follows. */
+static const struct range hidden[] = {
+    {0x00ad, 0x00ad}, {0x034f, 0x034f},   {0x061c, 0x061c},   {0x115f, 0x1160},
+    {0x17b4, 0x17b5}, {0x180b, 0x180f},   {0x200b, 0x200f},   {0x2028, 0x202e},
+    {0x2060, 0x206f}, {0x3164, 0x3164},   {0xfeff, 0xfeff},   {0xffa0, 0xffa0},
+    {0xfff0, 0xfffb}, {0x1bca0, 0x1bca3}, {0x1d173, 0x1d17a}, {0xe0000, 0xe0fff}};
+
+/* Blocks of marks that sit on the letter before them. */
+static const struct range combining[] = {
+    {0x0300, 0x036f}, {0x0483, 0x0489}, {0x0591, 0x05bd}, {0x0610, 0x061a},
+    {0x064b, 0x065f}, {0x0670, 0x0670}, {0x06d6, 0x06dc}, {0x06df, 0x06e4},
+    {0x06e7, 0x06e8}, {0x06ea, 0x06ed}, {0x0900, 0x0902}, {0x093c, 0x093c},
+    {0x0941, 0x0948}, {0x094d, 0x094d}, {0x0951, 0x0957}, {0x0e31, 0x0e31},
+    {0x0e34, 0x0e3a}, {0x0e47, 0x0e4e}, {0x1ab0, 0x1aff}, {0x1dc0, 0x1dff},
+    {0x20d0, 0x20ff}, {0x302a, 0x302d}, {0x3099, 0x309a}, {0xfe00, 0xfe0f},
+    {0xfe20, 0xfe2f}};
+
+static const struct range wide[] = {
+    {0x1100, 0x115e},   {0x231a, 0x231b},   {0x23e9, 0x23ec},   {0x2614, 0x2615},
+    {0x2648, 0x2653},   {0x26a1, 0x26a1},   {0x26bd, 0x26be},   {0x2705, 0x2705},
+    {0x270a, 0x270b},   {0x2728, 0x2728},   {0x274c, 0x274c},   {0x2753, 0x2755},
+    {0x2795, 0x2797},   {0x2b1b, 0x2b1c},   {0x2b50, 0x2b50},   {0x2e80, 0x303e},
+    {0x3041, 0x3247},   {0x3250, 0x4dbf},   {0x4e00, 0xa4cf},   {0xa960, 0xa97f},
+    {0xac00, 0xd7a3},   {0xf900, 0xfaff},   {0xfe30, 0xfe6f},   {0xff01, 0xff60},
+    {0xffe0, 0xffe6},   {0x16fe0, 0x18cff}, {0x1b000, 0x1b2ff}, {0x1f300, 0x1f64f},
+    {0x1f680, 0x1f6ff}, {0x1f7e0, 0x1f7f0}, {0x1f900, 0x1f9ff}, {0x1fa70, 0x1faff},
+    {0x20000, 0x3fffd}};
+
+/* Marks on one letter that still look like writing. */
+enum { MOST_MARKS = 4 };
+
+static bool in(const struct range *ranges, size_t count, uint32_t character)
+{
+    for (size_t i = 0; i < count && ranges[i].first <= character; i++)
+        if (character <= ranges[i].last)
+            return true;
+    return false;
+}
+#define IN(ranges, character) in(ranges, sizeof(ranges) / sizeof(ranges)[0], character)
+
+unsigned text_columns(uint32_t character)
+{
+    if (character < 0x300)
+        return 1;
+    return IN(combining, character) ? 0 : IN(wide, character) ? 2 : 1;
+}
+
+static uint32_t safe(uint32_t character)
+{
+    if (character >= 0x20 && character < 0x7f)
+        return character;
+    if (character == '\t' || character == '\n' || character == '\r')
+        return ' ';
+    if (character < 0xa0 || IN(hidden, character))
+        return UTF8_REPLACEMENT;
+    if ((character >= 0xe000 && character <= 0xf8ff) || character >= 0xf0000 ||
+        (character & 0xfffe) == 0xfffe)
+        return UTF8_REPLACEMENT; /* private use, and no characters at all */
+    return character;
+}
+
+/* One safe character after the other. */
+struct walk {
+    const char *data;
+    size_t size;
+    unsigned marks; /* so far on this letter; starts full: a mark needs a letter */
+    uint32_t character;
+    unsigned columns;
+};
+
+static struct walk walk_start(const char *data, size_t size)
+{
+    return (struct walk){.data = data, .size = size, .marks = MOST_MARKS};
+}
+
+static bool walk_next(struct walk *walk)
+{
+    if (walk->size == 0)
+        return false;
+    size_t bytes = utf8_next(walk->data, walk->size, &walk->character);
+    walk->data += bytes;
+    walk->size -= bytes;
+    walk->character = safe(walk->character);
+    walk->columns = text_columns(walk->character);
+    if (walk->columns == 0 && walk->marks >= MOST_MARKS) {
+        walk->character = UTF8_REPLACEMENT;
+        walk->columns = 1;
+        return true;
+    }
+    walk->marks = walk->columns == 0 ? walk->marks + 1 : 0;
+    return true;
+}
+
+size_t text_width(const char *data, size_t size)
+{
+    struct walk walk = walk_start(data, size);
+    size_t width = 0;
+
+    while (walk_next(&walk))
+        width += walk.columns;
+    return width;
+}
+
+/* Appends characters as long as they fit into `columns`; returns the columns used. */
+static size_t add(struct buf *out, const char *data, size_t size, size_t columns)
+{
+    struct walk walk = walk_start(data, size);
+    size_t used = 0;
+
+    while (walk_next(&walk) && used + walk.columns <= columns) {
+        char bytes[UTF8_MAX_BYTES];
+        buf_add(out, bytes, utf8_put(bytes, walk.character));
+        used += walk.columns;
+    }
+    return used;
+}
+
+void text_safe(struct buf *out, const char *data, size_t size)
+{
+    add(out, data, size, SIZE_MAX);
+}
+
+static size_t fit(struct buf *out, const char *data, size_t size, size_t columns)
+{
+    static const char dots[] = "...";
+    size_t dots_columns = columns < 3 ? columns : 3;
+
+    if (text_width(data, size) <= columns)
+        return add(out, data, size, columns);
+    size_t used = add(out, data, size, columns - dots_columns);
+    buf_add(out, dots, dots_columns);
+    return used + dots_columns;
+}
+
+void text_fit(struct buf *out, const char *data, size_t size, size_t columns)
+{
+    fit(out, data, size, columns);
+}
+
+void text_cell(struct buf *out, const char *data, size_t size, size_t columns)
+{
+    size_t used = fit(out, data, size, columns);
+
+    buf_add_repeated(out, ' ', columns - used);
+}

@@ -1,0 +1,28 @@
+/* What a command is: one const in cmd_NAME.c and a line in the table of main.c. Its help text, the
+ * list of commands and the parsing of its options come from here; there is no second place. */
+#ifndef CLI_COMMAND_H
+#define CLI_COMMAND_H
+
+#include "cli/console.h"
+#include "cli/options.h"
+
+struct command {
+    const char *name;
+    const char *summary;  /* for the list: one line, no full stop */
+    const char *operands; /* for the usage line: "RUN" */
+    const char *details;  /* for --help: whole lines of at most 80 columns */
+    const struct cli_option *options;
+    int fewest, most; /* operands */
+    int (*run)(struct console *console, int count, char **operands); /* enum exit_code */
+};
+
+extern const struct command *const commands[]; /* ends with NULL */
+
+extern const struct command cmd_dump;
+extern const struct command cmd_help;
+extern const struct command cmd_info;
+
+/* The command of this name, or NULL after a message on stderr. */
+const struct command *command_find(const struct console *console, const char *name);
+
+#endif

@@ -1,0 +1,112 @@
+/* stepscope: finds the command, parses its options, runs it. */
+#include <stdbool.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "cli/command.h"
+#include "cli/help.h"
+#include "cli/suggest.h"
+
+const struct command *const commands[] = {&cmd_info, &cmd_dump, &cmd_help, NULL};
+
+const struct command *command_find(const struct console *console, const char *name)
+{
+    struct suggestion suggestion = suggest_start(name, strlen(name));
+
+    for (const struct command *const *c = commands; *c; c++) {
+        if (strcmp((*c)->name, name) == 0)
+            return *c;
+        suggest_try(&suggestion, (*c)->name);
+    }
+    if (suggestion.best)
+        console_error(console, "there is no command '%s'. Did you mean '%s'?", name,
+                      suggestion.best);
+    else
+        console_error(console, "there is no command '%s'. 'stepscope help' lists them all.",
+                      name);
+    return NULL;
+}
+
+static bool operands_fit(const struct console *console, const struct command *command,
+                         int count, char **operands)
+{
+    if (count < command->fewest)
+        console_error(console, "%s is missing. " HELP_USAGE, command->operands, command->name,
+                      command->operands);
+    else if (count > command->most)
+        console_error(console, "one argument too many: '%s'. " HELP_USAGE,
+                      operands[command->most], command->name, command->operands);
+    else
+        return true;
+    return false;
+}
+
+static int run_command(struct console *console, const struct command *command, int count,
+                       char **words)
+{
+    struct ss_error error;
+
+    console->command = command->name;
+    int parsed = options_parse(command->options, &count, words, &error);
+    if (parsed == OPTIONS_HELP) {
+        help_command(&console->out, command);
+        return EXIT_FINE;
+    }
+    if (parsed < 0) {
+        console_error(console, "%s 'stepscope %s --help' lists the options.", error.message,
+                      command->name);
+        return EXIT_USAGE;
+    }
+    if (!operands_fit(console, command, count, words))
+        return EXIT_USAGE;
+    return command->run(console, count, words);
+}
+
+/* Options of the tool itself, in place of a command. */
+static int run_tool(struct console *console, int count, char **words)
+{
+    bool version = false;
+    const struct cli_option options[] = {
+        {.name = "version", .letter = 'V', .is_given = &version}, {0}};
+    struct ss_error error;
+    int first = 1;
+    int parsed = options_parse(options, &first, words, &error);
+
+    if (parsed == OPTIONS_HELP)
+        return run_command(console, &cmd_help, count - 1, words + 1);
+    if (parsed == 0 && version) {
+        sink_text(&console->out, "stepscope " SS_VERSION "\n");
+        return EXIT_FINE;
+    }
+    console_error(console, "%s Options of a command follow its name; 'stepscope help' lists all.",
+                  parsed < 0 ? error.message : "the command is missing.");
+    return EXIT_USAGE;
+}
+
+static int explain_usage(void)
+{
+    struct sink err;
+
+    sink_init_fd(&err, STDERR_FILENO);
+    help_overview(&err);
+    sink_flush(&err);
+    return EXIT_USAGE;
+}
+
+static int dispatch(struct console *console, int count, char **words)
+{
+    if (count <= 0)
+        return explain_usage();
+    if (words[0][0] == '-')
+        return run_tool(console, count, words);
+    const struct command *command = command_find(console, words[0]);
+    return command ? run_command(console, command, count - 1, words + 1) : EXIT_USAGE;
+}
+
+int main(int argc, char **argv)
+{
+    struct console console;
+
+    console_init(&console);
+    return console_finish(&console, dispatch(&console, argc - 1, argv + 1));
+}

@@ -1,0 +1,27 @@
+/* The options of a command, as a table that both the parser and the help text read. */
+#ifndef CLI_OPTIONS_H
+#define CLI_OPTIONS_H
+
+#include <stdbool.h>
+
+#include "stepscope/error.h"
+
+/* Given as --name, --name=VALUE or --name VALUE; with a letter also as -l, -lVALUE or -l VALUE. */
+struct cli_option {
+    const char *name; /* without dashes; NULL ends a table */
+    char letter;      /* 0: none */
+    const char *argument; /* what the help calls its value; NULL: it has none */
+    const char *help;
+    bool *is_given;     /* set to true; may be NULL */
+    const char **value; /* set to the value; NULL without one */
+};
+
+enum { OPTIONS_HELP = 1 };
+
+/* Sets the targets of the options among `words` and moves the operands to the front, `*count` of
+ * them. "--" ends the options. 0, OPTIONS_HELP if there was --help or -h, or SS_E_INVALID with a
+ * sentence. */
+int options_parse(const struct cli_option *options, int *count, char **words,
+                  struct ss_error *error);
+
+#endif

@@ -1,0 +1,71 @@
+#include "cli/run_argument.h"
+
+#include <errno.h>
+#include <stdbool.h>
+#include <string.h>
+#include <sys/stat.h>
+
+static bool is_file(const char *path)
+{
+    struct stat status;
+
+    return stat(path, &status) == 0 && !S_ISDIR(status.st_mode);
+}
+
+static bool ends_with(const char *text, const char *end)
+{
+    size_t size = strlen(text);
+
+    return size >= strlen(end) && strcmp(text + size - strlen(end), end) == 0;
+}
+
+/* A file where a directory is wanted: most likely someone's finger slipped on one of its files. */
+static void complain_about_file(const struct console *console, const char *path)
+{
+    const char *slash = strrchr(path, '/');
+    int directory = slash ? (int)(slash - path) : 1;
+
+    if (ends_with(path, SS_FILE_SUFFIX))
+        console_error(console, "'%s' is one file of a run. Give the directory: '%.*s'.", path,
+                      directory > 0 ? directory : 1, slash ? path : ".");
+    else
+        console_error(console,
+                      "'%s' is a file. A run is a directory with *" SS_FILE_SUFFIX " files.",
+                      path);
+}
+
+static const char *advice(int code)
+{
+    switch (code) {
+    case SS_E_NOTFOUND:
+        return "A run is the directory that STEPSCOPE_RUN or ss_start() named.";
+    case SS_E_NOTRUN:
+        return "A run is a directory with *" SS_FILE_SUFFIX " files; was anything recorded?";
+    case SS_E_ACCESS:
+        return "A run belongs to the user who recorded it: try as that user.";
+    case SS_E_VERSION:
+        return "Read it with the stepscope that wrote it, or a newer one.";
+    case SS_E_LIMIT:
+        return "'ulimit -n' says how many files may be open.";
+    case SS_E_NOMEM:
+        return "Try on a machine with more memory.";
+    default:
+        return "";
+    }
+}
+
+struct ss_run *run_argument_open(const struct console *console, const char *path)
+{
+    struct ss_error error = {0};
+
+    if (is_file(path)) {
+        complain_about_file(console, path);
+        return NULL;
+    }
+    struct ss_run *run = ss_run_open(path, &error);
+    if (!run)
+        console_error(console, "cannot open run '%s': %s. %s", path,
+                      error.message[0] ? error.message : ss_error_text(error.code),
+                      advice(error.code));
+    return run;
+}

@@ -1,0 +1,162 @@
+#include "read/source.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/error.h"
+
+/* No recorder gets near; a sparse file that claims more is read up to here. */
+static const uint64_t largest_size = (uint64_t)1 << 46;
+
+void source_init_memory(struct source *source, const void *data, size_t size)
+{
+    static const uint8_t nothing[1];
+
+    memset(source, 0, sizeof *source);
+    source->data = data ? data : nothing;
+    source->size = data ? size : 0;
+    source->fd = -1;
+}
+
+static void give_up_fd(struct source *source)
+{
+    if (source->fd < 0)
+        return;
+    close(source->fd);
+    source->fd = -1;
+    source->pool->slots[source->slot] = NULL;
+}
+
+/* Closes the file that was opened longest ago; false if none is open. */
+static bool pool_close_one(struct file_pool *pool)
+{
+    for (unsigned i = 0; i < FILE_POOL_SLOTS; i++) {
+        const unsigned slot = (pool->next + i) % FILE_POOL_SLOTS;
+        if (pool->slots[slot]) {
+            give_up_fd(pool->slots[slot]);
+            return true;
+        }
+    }
+    return false;
+}
+
+/* O_NONBLOCK, so that a FIFO of that name does not make us wait for its writer. */
+static int open_again(struct source *source)
+{
+    struct file_pool *const pool = source->pool;
+    const int flags = O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK;
+
+    do {
+        source->fd = openat(pool->dir, source->name, flags);
+    } while (source->fd < 0 &&
+             (errno == EINTR || (errno == EMFILE && pool_close_one(pool))));
+    if (source->fd < 0)
+        return error_code_of_errno(errno);
+    if (pool->slots[pool->next])
+        give_up_fd(pool->slots[pool->next]);
+    source->slot = pool->next;
+    pool->slots[source->slot] = source;
+    pool->next = (pool->next + 1) % FILE_POOL_SLOTS;
+    return 0;
+}
+
+int source_open(struct source *source, struct file_pool *pool, const char *name)
+{
+    memset(source, 0, sizeof *source);
+    source->pool = pool;
+    source->name = name;
+    source->fd = -1;
+    return source_update(source);
+}
+
+void source_close(struct source *source)
+{
+    give_up_fd(source);
+}
+
+int source_update(struct source *source)
+{
+    struct stat status;
+
+    if (source->data)
+        return 0;
+    if (source->fd < 0) {
+        const int code = open_again(source);
+        if (code)
+            return code;
+    }
+    if (fstat(source->fd, &status) != 0)
+        return error_code_of_errno(errno);
+    if (!S_ISREG(status.st_mode))
+        return SS_E_INVALID;
+    source->size = (uint64_t)status.st_size;
+    if (source->size > largest_size)
+        source->size = largest_size;
+    source->data_from = source->data_to = 0;
+    return 0;
+}
+
+size_t source_read(struct source *source, uint64_t offset, void *out, size_t size)
+{
+    size_t done = 0;
+
+    if (source->data) {
+        if (offset >= source->size)
+            return 0;
+        if (size > source->size - offset)
+            size = (size_t)(source->size - offset);
+        memcpy(out, source->data + offset, size);
+        return size;
+    }
+    if (source->fd < 0 && open_again(source) != 0)
+        return 0;
+    while (done < size) {
+        const ssize_t got = pread(source->fd, (char *)out + done, size - done,
+                                  (off_t)(offset + done));
+        if (got < 0 && errno == EINTR)
+            continue;
+        if (got <= 0)
+            break;
+        done += (size_t)got;
+    }
+    return done;
+}
+
+const void *source_view(struct source *source, uint64_t offset, size_t size,
+                        void *scratch)
+{
+    if (!source->data)
+        return source_read(source, offset, scratch, size) == size ? scratch : NULL;
+    if (offset > source->size || size > source->size - offset)
+        return NULL;
+    return source->data + offset;
+}
+
+static uint64_t round_up(uint64_t offset, uint64_t stride)
+{
+    return (offset + stride - 1) / stride * stride;
+}
+
+uint64_t source_next_data(struct source *source, uint64_t offset, uint64_t stride)
+{
+    offset = round_up(offset, stride);
+    while (!source->data && offset < source->size) {
+        if (offset >= source->data_from && offset < source->data_to)
+            return offset;
+        if (source->fd < 0 && open_again(source) != 0)
+            break;
+        const off_t from = lseek(source->fd, (off_t)offset, SEEK_DATA);
+        if (from < 0 && errno != ENXIO) /* a file system that knows no holes */
+            return offset;
+        if (from < 0)
+            return source->size;
+        const off_t to = lseek(source->fd, from, SEEK_HOLE);
+        source->data_from = (uint64_t)from;
+        source->data_to = to > from ? (uint64_t)to : source->size;
+        offset = round_up(source->data_from, stride);
+    }
+    return offset < source->size ? offset : source->size;
+}

@@ -1,0 +1,48 @@
+#include "control.h"
+
+#include "names.h"
+#include "session.h"
+
+static void count_lost(struct session *session)
+{
+    session->store.header->lost_names++;
+}
+
+void control_put_info(struct session *session, const char *key, const char *value)
+{
+    struct ss_rec_name info = {.head = {.kind = SS_KIND_INFO}};
+    if (value[0] && !lane_put_text(session->control, &info, key, value, true)) {
+        count_lost(session);
+    }
+}
+
+void control_put_calibration(struct session *session, const struct ticks_pair *pair)
+{
+    struct ss_rec_calibration record = {.head = {.kind = SS_KIND_CALIBRATION},
+                                        .ticks = pair->ticks,
+                                        .raw_ns = pair->raw_ns,
+                                        .realtime_ns = pair->realtime_ns,
+                                        .bracket_ticks = pair->bracket_ticks};
+    if (!lane_put_units(session->control, &record, 2, true)) {
+        count_lost(session);
+    }
+}
+
+void control_put_names(struct session *session)
+{
+    for (; session->names_written < names_count(); session->names_written++) {
+        const struct name *name = names_get(session->names_written);
+        struct ss_rec_name record = {.head = {.kind = SS_KIND_NAME},
+                                     .stage = name->stage,
+                                     .role = name->role,
+                                     .scope = name->scope};
+        record.head.name = (uint16_t)session->names_written;
+        if (!lane_put_text(session->control, &record, name->text, name->object, true)) {
+            if (session->names_written >= session->names_missed) {
+                session->names_missed = session->names_written + 1;
+                count_lost(session);
+            }
+            return;
+        }
+    }
+}

@@ -1,0 +1,16 @@
+/* The control lane: names, facts on the process, calibrations. Any thread may write to it, under
+ * the recorder lock, and may wait for space: none of this is on the path of an event. */
+#ifndef RECORD_CONTROL_H
+#define RECORD_CONTROL_H
+
+#include "ticks.h"
+
+struct session;
+
+/* Callers hold the recorder lock. What can not be written is counted as lost_names. */
+void control_put_info(struct session *session, const char *key, const char *value);
+void control_put_calibration(struct session *session, const struct ticks_pair *pair);
+/* All names that the file does not have yet; those that find no space are tried again later. */
+void control_put_names(struct session *session);
+
+#endif

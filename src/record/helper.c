@@ -1,0 +1,201 @@
+#include "helper.h"
+
+#include "names.h"
+#include "session.h"
+#include "system.h"
+#include <signal.h>
+#include <string.h>
+#include <sys/prctl.h>
+
+enum {
+    ROUND_MS = 10,
+    ROUNDS_PER_SECOND = 1000 / ROUND_MS,
+    ROUNDS_AHEAD = 10, /* the pool holds what so many rounds took, 100 ms: a late round is no loss */
+    TOUCH_AHEAD = 8192,
+    STACK_BYTES = 256 * 1024,
+    COST_SPANS = 256,
+    COST_TRIES = 8
+};
+
+static void beat(struct session *session)
+{
+    struct ss_file_header *header = session->store.header;
+    struct ticks_pair now;
+    ticks_read_pair(session->clock, 1, &now);
+    uint64_t beats = header->beats + 1;
+    header->beat[beats & 1].ticks = now.ticks;
+    header->beat[beats & 1].raw_ns = now.raw_ns;
+    __atomic_store_n(&header->beats, beats, __ATOMIC_RELEASE);
+}
+
+/* Writeback protects pages again that were populated long ago; the owner's next store would
+ * then fault. So the pages it needs next are touched here, just ahead of it. */
+static void touch_lane(struct lane *lane, bool all)
+{
+    unsigned char *cursor = atomic_load_explicit(&lane->cursor, memory_order_relaxed);
+    unsigned char *limit = atomic_load_explicit(&lane->limit, memory_order_relaxed);
+    lane->idle_rounds = cursor == lane->seen_cursor ? lane->idle_rounds + 1 : 0;
+    lane->seen_cursor = cursor;
+    if (!limit || (!all && lane->idle_rounds > ROUNDS_PER_SECOND)) {
+        return;
+    }
+    store_touch((unsigned char *)lane->block, SS_INLINE_OFFSET);
+    /* The two may be of different segments if the owner is just changing. Then they are further
+     * apart than a segment, or the cursor is at the very start of the new one. */
+    if (cursor < limit && limit - cursor <= SS_SEGMENT_BYTES) {
+        size_t left = (size_t)(limit - cursor);
+        store_touch(cursor, left < TOUCH_AHEAD ? left : TOUCH_AHEAD);
+    }
+}
+
+static void touch_lanes(struct session *session, bool all)
+{
+    uint32_t lanes = atomic_load_explicit(&session->lanes, memory_order_acquire);
+    for (uint32_t i = 0; i < lanes; i++) {
+        touch_lane(session_lane_at(session, i), all);
+    }
+}
+
+/* What a begin/end pair costs here and now, on a lane that is not in the file. */
+static uint32_t measure_span_cost(struct session *session)
+{
+    size_t bytes = sizeof(struct lane) + SS_BLOCK_BYTES + COST_SPANS * SS_UNIT;
+    unsigned char *memory = system_map_private(bytes);
+    if (!memory) {
+        return 0;
+    }
+    struct ss_lane_block *block = (struct ss_lane_block *)(void *)memory;
+    unsigned char *records = memory + SS_BLOCK_BYTES;
+    struct lane *lane = (struct lane *)(void *)(records + COST_SPANS * SS_UNIT);
+    lane->block = block;
+    atomic_store(&lane->depth_limit, LANE_DEPTH_MAX);
+    atomic_store(&lane->limit, records + COST_SPANS * SS_UNIT);
+    int64_t best = INT64_MAX;
+    for (int i = 0; i < COST_TRIES; i++) {
+        atomic_store(&lane->cursor, records);
+        int64_t start = ticks_clock_ns(CLOCK_MONOTONIC_RAW);
+        while (lane_can_begin(lane)) {
+            lane_begin(lane, 1, 0, session->clock);
+            if (!lane_can_end(lane)) {
+                break;
+            }
+            lane_end(lane, ticks_now(session->clock), 0, 0);
+        }
+        int64_t took = ticks_clock_ns(CLOCK_MONOTONIC_RAW) - start;
+        lane_set_depth(lane, 0);
+        best = took < best ? took : best;
+    }
+    system_unmap(memory, bytes);
+    return (uint32_t)(best * 1000 / COST_SPANS);
+}
+
+static void once_a_second(struct session *session)
+{
+    struct helper *helper = &session->helper;
+    session_every_second(session);
+    store_retouch_pool(&session->store);
+    session->store.header->helper_cpu_ns =
+        (uint64_t)(helper->cpu_before + system_thread_cpu_ns());
+}
+
+static void one_round(struct session *session)
+{
+    struct helper *helper = &session->helper;
+    int64_t now_ns = ticks_clock_ns(CLOCK_MONOTONIC_RAW);
+    bool second = helper->rounds++ % ROUNDS_PER_SECOND == 0;
+    beat(session);
+    uint32_t taken = store_collect_sealed(&session->store, now_ns);
+    helper->peak = taken > helper->peak ? taken : helper->peak - (helper->peak + 15) / 16;
+    store_fill(&session->store, POOL_FLOOR + helper->peak * ROUNDS_AHEAD, names_stage);
+    touch_lanes(session, second);
+    if (now_ns >= session->next_calibration_ns) {
+        session_calibrate(session);
+    }
+    store_evict(&session->store, now_ns);
+    if (second) {
+        once_a_second(session);
+    }
+}
+
+/* Waits until the next round is due; false when asked to stop. */
+static bool wait_for_round(struct helper *helper, int milliseconds)
+{
+    struct timespec until;
+    clock_gettime(CLOCK_MONOTONIC, &until);
+    until.tv_nsec += milliseconds * 1000000L;
+    until.tv_sec += until.tv_nsec / 1000000000L;
+    until.tv_nsec %= 1000000000L;
+    pthread_mutex_lock(&helper->lock);
+    while (!helper->stop && pthread_cond_timedwait(&helper->wake, &helper->lock, &until) == 0) {
+    }
+    bool stop = helper->stop;
+    pthread_mutex_unlock(&helper->lock);
+    return !stop;
+}
+
+static void *helper_main(void *argument)
+{
+    struct session *session = argument;
+    struct ss_file_header *header = session->store.header;
+    prctl(PR_SET_NAME, "stepscope");
+    one_round(session);
+    if (!header->span_cost_ps) {
+        header->span_cost_ps = measure_span_cost(session);
+    }
+    int wait_ms = 1; /* the first calibration comes soon: a short run needs one, too */
+    while (wait_for_round(&session->helper, wait_ms)) {
+        one_round(session);
+        wait_ms = ROUND_MS;
+    }
+    header->helper_cpu_ns = (uint64_t)(session->helper.cpu_before + system_thread_cpu_ns());
+    session->helper.cpu_before = (int64_t)header->helper_cpu_ns;
+    return NULL;
+}
+
+static int create_thread(struct session *session)
+{
+    pthread_attr_t attributes;
+    pthread_attr_init(&attributes);
+    (void)pthread_attr_setstacksize(&attributes, STACK_BYTES);
+    int failed = pthread_create(&session->helper.thread, &attributes, helper_main, session);
+    pthread_attr_destroy(&attributes);
+    if (failed) { /* a program with much thread-local data needs the default size */
+        failed = pthread_create(&session->helper.thread, NULL, helper_main, session);
+    }
+    return failed;
+}
+
+int helper_start(struct session *session)
+{
+    struct helper *helper = &session->helper;
+    pthread_condattr_t attributes;
+    pthread_condattr_init(&attributes);
+    pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);
+    pthread_mutex_init(&helper->lock, NULL);
+    pthread_cond_init(&helper->wake, &attributes);
+    pthread_condattr_destroy(&attributes);
+    helper->stop = false;
+
+    sigset_t all, before;
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &before);
+    helper->running = create_thread(session) == 0;
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    return helper->running ? SS_E_OK : SS_E_THREAD;
+}
+
+void helper_stop(struct session *session)
+{
+    struct helper *helper = &session->helper;
+    if (!helper->running) {
+        return;
+    }
+    pthread_mutex_lock(&helper->lock);
+    helper->stop = true;
+    pthread_cond_signal(&helper->wake);
+    pthread_mutex_unlock(&helper->lock);
+    pthread_join(helper->thread, NULL);
+    helper->running = false;
+    pthread_cond_destroy(&helper->wake);
+    pthread_mutex_destroy(&helper->lock);
+}

@@ -1,0 +1,145 @@
+#include "names.h"
+
+#include "stepscope/format.h"
+#include "system.h"
+#include <string.h>
+#include <sys/mman.h>
+
+enum {
+    TEXT_MAX = 2000,
+    FOLDED = 1024, /* numbers kept for "(more)": one each stage, role and scope */
+    CHUNK = 1024,
+    ARENA_BYTES = 1 << 18
+};
+
+static struct name *chunks[SS_MAX_NAMES / CHUNK];
+static uint32_t count = 1;
+static uint32_t *slots; /* open addressing, ids; 0: empty */
+static uint32_t slot_count;
+static char *arena;
+static size_t arena_left;
+static uint8_t stages[SS_MAX_NAMES];
+
+static uint32_t hash_bytes(uint32_t hash, const void *bytes, size_t size)
+{
+    for (size_t i = 0; i < size; i++) {
+        hash = (hash ^ ((const uint8_t *)bytes)[i]) * 16777619u; /* FNV-1a */
+    }
+    return hash;
+}
+
+static uint32_t hash_name(const struct name *name)
+{
+    const uint8_t kind[3] = {name->stage, name->role, name->scope};
+    uint32_t hash = hash_bytes(2166136261u, kind, sizeof kind);
+    hash = hash_bytes(hash, name->text, strnlen(name->text, TEXT_MAX));
+    return hash_bytes(hash * 31, name->object, strnlen(name->object, TEXT_MAX));
+}
+
+static int same(const struct name *a, const struct name *b)
+{
+    return a->stage == b->stage && a->role == b->role && a->scope == b->scope &&
+           strncmp(a->text, b->text, TEXT_MAX) == 0 &&
+           strncmp(a->object, b->object, TEXT_MAX) == 0;
+}
+
+const struct name *names_get(uint32_t id)
+{
+    return &chunks[id / CHUNK][id % CHUNK];
+}
+
+uint32_t names_count(void)
+{
+    return count;
+}
+
+uint8_t names_stage(uint16_t id)
+{
+    return __atomic_load_n(&stages[id], __ATOMIC_RELAXED);
+}
+
+/* Slot of the name, or the empty one where it belongs. */
+static uint32_t *find_slot(const struct name *name)
+{
+    uint32_t i = hash_name(name) & (slot_count - 1);
+    while (slots[i] && !same(names_get(slots[i]), name)) {
+        i = (i + 1) & (slot_count - 1);
+    }
+    return &slots[i];
+}
+
+static int grow_slots(void)
+{
+    if (count * 2 < slot_count) {
+        return 1;
+    }
+    uint32_t *old = slots;
+    uint32_t old_count = slot_count;
+    uint32_t *fresh = system_map_private((old_count ? old_count * 2u : 2048u) * sizeof *fresh);
+    if (!fresh) {
+        return 0;
+    }
+    slots = fresh;
+    slot_count = old_count ? old_count * 2 : 2048;
+    for (uint32_t id = 1; id < count; id++) {
+        *find_slot(names_get(id)) = id;
+    }
+    if (old) {
+        munmap(old, old_count * sizeof *old);
+    }
+    return 1;
+}
+
+static const char *copy_text(const char *text)
+{
+    size_t n = strnlen(text, TEXT_MAX);
+    if (n + 1 > arena_left) {
+        char *fresh = system_map_private(ARENA_BYTES);
+        if (!fresh) {
+            return NULL;
+        }
+        arena = fresh;
+        arena_left = ARENA_BYTES;
+    }
+    char *copy = arena;
+    memcpy(copy, text, n);
+    arena += n + 1;
+    arena_left -= n + 1;
+    return copy;
+}
+
+static uint32_t add(const struct name *name, uint32_t *slot)
+{
+    struct name **chunk = &chunks[count / CHUNK];
+    if (!*chunk) {
+        *chunk = system_map_private(CHUNK * sizeof **chunk);
+    }
+    struct name copy = *name;
+    copy.text = copy_text(name->text);
+    copy.object = copy_text(name->object);
+    if (!*chunk || !copy.text || !copy.object) {
+        return 0;
+    }
+    (*chunk)[count % CHUNK] = copy;
+    __atomic_store_n(&stages[count], copy.stage, __ATOMIC_RELAXED);
+    *slot = count;
+    return count++;
+}
+
+uint32_t names_intern(const struct name *name)
+{
+    if (!grow_slots()) {
+        return 0;
+    }
+    struct name wanted = *name;
+    uint32_t *slot = find_slot(&wanted);
+    if (*slot) {
+        return *slot;
+    }
+    if (count >= SS_MAX_NAMES - FOLDED) {
+        wanted.text = "(more)";
+        wanted.object = "";
+        slot = find_slot(&wanted);
+    }
+    return *slot ? *slot : add(&wanted, slot);
+}

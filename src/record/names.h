@@ -1,0 +1,22 @@
+/* Names: text, stage, role, scope and object behind a small number. For the whole process: they
+ * outlive a recording and a fork, and each new file gets them all. Callers hold the recorder's
+ * lock, but for names_stage(), which any thread may call. */
+#ifndef RECORD_NAMES_H
+#define RECORD_NAMES_H
+
+#include <stdint.h>
+
+struct name {
+    const char *text, *object;
+    uint8_t stage, role, scope;
+};
+
+/* Finds or adds; texts are copied and cut to 2000 bytes. When the table is nearly full, texts
+ * become "(more)". Returns an id, 0 if memory is short. */
+uint32_t names_intern(const struct name *name);
+
+uint32_t names_count(void); /* ids 1 .. count - 1 are in use; at least 1 */
+const struct name *names_get(uint32_t id);
+uint8_t names_stage(uint16_t id);
+
+#endif

@@ -1,0 +1,236 @@
+#include "run_dir.h"
+
+#include "base/redact.h"
+#include "stepscope/error.h"
+#include "stepscope/format.h"
+#include "system.h"
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/utsname.h>
+#include <time.h>
+#include <unistd.h>
+
+static const char *const RANK_VARIABLES[] = {"STEPSCOPE_RANK",       "RANK",
+                                             "OMPI_COMM_WORLD_RANK", "PMIX_RANK",
+                                             "PMI_RANK",             "SLURM_PROCID", NULL};
+static const char *const WORLD_VARIABLES[] = {"STEPSCOPE_WORLD",      "WORLD_SIZE",
+                                              "OMPI_COMM_WORLD_SIZE", "PMI_SIZE",
+                                              "SLURM_NTASKS",         NULL};
+
+/* What explains a difference between two runs. Nothing here may hold a secret. */
+static const char *const KEPT_VARIABLES[] = {
+    "OMP_NUM_THREADS",      "OMP_PROC_BIND",        "MKL_NUM_THREADS",
+    "OPENBLAS_NUM_THREADS", "NUMEXPR_NUM_THREADS",  "KMP_AFFINITY",
+    "KMP_BLOCKTIME",        "MALLOC_ARENA_MAX",     "CUDA_VISIBLE_DEVICES",
+    "CUDA_LAUNCH_BLOCKING", "HIP_VISIBLE_DEVICES",  "XLA_FLAGS",
+    "JAX_PLATFORMS",        "KERAS_BACKEND",        "TF_ENABLE_ONEDNN_OPTS",
+    "TF_GPU_THREAD_MODE",   "TF_NUM_INTEROP_THREADS", "TF_NUM_INTRAOP_THREADS",
+    "TF_XLA_FLAGS",         "TF_USE_LEGACY_KERAS",  "TORCHDYNAMO_DISABLE",
+    "PYTORCH_CUDA_ALLOC_CONF", "PYTHONHASHSEED",    "PYTHONMALLOC",
+    "NCCL_DEBUG",           "NCCL_SOCKET_IFNAME",   "RANK",
+    "LOCAL_RANK",           "WORLD_SIZE",           "LOCAL_WORLD_SIZE",
+    "SLURM_JOB_ID",         "SLURM_NTASKS",         "SLURM_PROCID",
+    NULL};
+
+static long long number_of(const char *const *variables, long long otherwise)
+{
+    for (; *variables; variables++) {
+        const char *text = secure_getenv(*variables);
+        char *end;
+        if (text && *text) {
+            errno = 0;
+            long long value = strtoll(text, &end, 10);
+            if (*end == '\0' && errno == 0 && value >= 0 && value <= INT_MAX) {
+                return value;
+            }
+        }
+    }
+    return otherwise;
+}
+
+/* Bytes, with K, M, G or T behind them. */
+static uint64_t size_of_text(const char *text, uint64_t otherwise)
+{
+    static const char units[] = "KMGT";
+    char *end;
+    if (!text || text[0] < '0' || text[0] > '9') {
+        return otherwise;
+    }
+    errno = 0;
+    uint64_t value = strtoull(text, &end, 10);
+    const char *unit = *end ? strchr(units, *end) : NULL;
+    unsigned shift = unit ? 10u * (unsigned)(unit - units + 1) : 0;
+    if (errno || (*end && (!unit || end[1])) || value > UINT64_MAX >> shift) {
+        return otherwise;
+    }
+    return value << shift;
+}
+
+void run_dir_settings(struct run_settings *settings, const struct ss_options *options,
+                      uint64_t default_cap)
+{
+    static const struct ss_options none = {NULL, -1, 0, 0};
+    memset(settings, 0, sizeof *settings);
+    options = options ? options : &none;
+    const char *disabled = secure_getenv("STEPSCOPE_DISABLE");
+    const char *dir = options->dir;
+    if (!dir && !(disabled && strcmp(disabled, "1") == 0)) {
+        dir = secure_getenv("STEPSCOPE_RUN");
+    }
+    if (dir && strlen(dir) < sizeof settings->dir) {
+        memcpy(settings->dir, dir, strlen(dir) + 1);
+    }
+    settings->rank =
+        options->rank >= 0 ? options->rank : (int)number_of(RANK_VARIABLES, -1);
+    settings->world =
+        options->world > 0 ? options->world : (int)number_of(WORLD_VARIABLES, 0);
+    settings->cap_bytes = options->cap_bytes
+                              ? options->cap_bytes
+                              : size_of_text(secure_getenv("STEPSCOPE_CAP"), default_cap);
+}
+
+static void write_new_file(int dir_fd, const char *name, const char *text)
+{
+    int fd = openat(dir_fd, name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
+    if (fd < 0) {
+        return; /* it is there, or the process file will tell what is wrong */
+    }
+    size_t left = strlen(text);
+    while (left > 0) {
+        ssize_t n = write(fd, text, left);
+        if (n <= 0) {
+            break;
+        }
+        text += n;
+        left -= (size_t)n;
+    }
+    close(fd);
+}
+
+static void append_value(char *out, size_t size, const char *key, const char *value)
+{
+    size_t at = strlen(out);
+    at += (size_t)snprintf(out + at, size - at, "%s: ", key);
+    for (; *value && at + 3 < size; value++) {
+        const char *escaped = *value == '\n' ? "\\n" : *value == '\r' ? "\\r"
+                              : *value == '\\' ? "\\\\"
+                                               : NULL;
+        if (escaped) {
+            out[at++] = escaped[0];
+            out[at++] = escaped[1];
+        } else {
+            out[at++] = *value;
+        }
+    }
+    out[at++] = '\n';
+    out[at] = '\0';
+}
+
+static void own_command(char *out, size_t size)
+{
+    char raw[8192];
+    size_t n = system_read_file("/proc/self/cmdline", raw, sizeof raw);
+    redact_command(raw, n, out, size);
+}
+
+static void write_manifest(int dir_fd)
+{
+    char text[20000] = "", value[8192];
+    struct utsname host;
+    struct tm now;
+    time_t seconds = time(NULL);
+    append_value(text, sizeof text, "format", "1");
+    append_value(text, sizeof text, "version", SS_VERSION);
+    own_command(value, sizeof value);
+    append_value(text, sizeof text, "command", value);
+    append_value(text, sizeof text, "host", uname(&host) == 0 ? host.nodename : "");
+    strftime(value, sizeof value, "%Y-%m-%dT%H:%M:%SZ", gmtime_r(&seconds, &now));
+    append_value(text, sizeof text, "created", value);
+    write_new_file(dir_fd, "manifest", text);
+}
+
+static void make_parents(char *path)
+{
+    for (char *p = path + 1; *p; p++) {
+        if (*p == '/') {
+            *p = '\0';
+            (void)mkdir(path, 0777);
+            *p = '/';
+        }
+    }
+}
+
+int run_dir_make(struct run_settings *settings)
+{
+    char absolute[PATH_MAX];
+    bool made = mkdir(settings->dir, 0700) == 0;
+    if (!made && errno == ENOENT) {
+        make_parents(settings->dir);
+        made = mkdir(settings->dir, 0700) == 0;
+    }
+    if (!made && errno != EEXIST) {
+        return errno == ENOSPC ? SS_E_NOSPACE : SS_E_NODIR;
+    }
+    int fd = open(settings->dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (fd < 0 || !realpath(settings->dir, absolute) ||
+        strlen(absolute) >= sizeof settings->dir) {
+        int error = errno == EMFILE || errno == ENFILE ? SS_E_LIMIT : SS_E_NODIR;
+        if (fd >= 0) {
+            close(fd);
+        }
+        return error;
+    }
+    /* Children may have another working directory. */
+    memcpy(settings->dir, absolute, strlen(absolute) + 1);
+    if (made) {
+        write_new_file(fd, ".gitignore", "*\n");
+        write_manifest(fd);
+    }
+    close(fd);
+    return SS_E_OK;
+}
+
+static void cpu_model(char *out, size_t size)
+{
+    char text[4096];
+    system_read_file("/proc/cpuinfo", text, sizeof text);
+    const char *line = strstr(text, "model name");
+    const char *value = line ? strchr(line, ':') : NULL;
+    size_t n = value ? strcspn(value, "\n") : 0;
+    out[0] = '\0';
+    if (n > 2) {
+        snprintf(out, size, "%.*s", (int)(n - 2), value + 2);
+    }
+}
+
+void run_dir_describe(void (*put)(void *context, const char *key, const char *value),
+                      void *context)
+{
+    char value[8192];
+    struct utsname host;
+    own_command(value, sizeof value);
+    put(context, "command", value);
+    ssize_t n = readlink("/proc/self/exe", value, sizeof value - 1);
+    value[n > 0 ? n : 0] = '\0';
+    put(context, "executable", value);
+    put(context, "version", SS_VERSION);
+    if (uname(&host) == 0) {
+        put(context, "host", host.nodename);
+        put(context, "kernel", host.release);
+    }
+    cpu_model(value, sizeof value);
+    put(context, "cpu", value);
+    for (const char *const *name = KEPT_VARIABLES; *name; name++) {
+        const char *text = secure_getenv(*name);
+        char key[64];
+        snprintf(key, sizeof key, "env.%s", *name);
+        if (text) {
+            put(context, key, text);
+        }
+    }
+}

@@ -1,0 +1,28 @@
+/* Where a recording goes and what it says of itself: settings from the caller or the environment,
+ * the run directory with its manifest, and the facts on this process. */
+#ifndef RECORD_RUN_DIR_H
+#define RECORD_RUN_DIR_H
+
+#include "stepscope/recorder.h"
+#include <stdbool.h>
+
+struct run_settings {
+    bool set;
+    int rank, world;
+    uint64_t cap_bytes;
+    char dir[3800]; /* "": none was given; absolute once run_dir_make() is through */
+};
+
+/* Options win over STEPSCOPE_RUN, STEPSCOPE_RANK, STEPSCOPE_WORLD, STEPSCOPE_CAP, and those over
+ * the variables of launchers. STEPSCOPE_DISABLE=1 wins over the rest of the environment. */
+void run_dir_settings(struct run_settings *settings, const struct ss_options *options,
+                      uint64_t default_cap);
+
+/* Makes the directory with its parents, manifest and .gitignore, unless it is there. 0 or SS_E. */
+int run_dir_make(struct run_settings *settings);
+
+/* Calls `put` for each fact: command (secrets redacted), host, versions, environment. */
+void run_dir_describe(void (*put)(void *context, const char *key, const char *value),
+                      void *context);
+
+#endif

@@ -1,0 +1,356 @@
+#include "store.h"
+
+#include "stepscope/error.h"
+#include "system.h"
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#ifndef MADV_POPULATE_WRITE
+#define MADV_POPULATE_WRITE 23
+#endif
+
+enum {
+    GROW_SEGMENTS = 16,
+    PAGE_STEP = 4096,
+    UNEVICTED_MAX = 512, /* 32 MB of full segments may wait in memory */
+    POOL_FRONT = 2
+};
+static const int64_t EVICT_AFTER_NS = 3000000000; /* a reader that follows live gets its chance */
+static const int64_t RETRY_AFTER_NS = 1000000000;
+
+/* An atomic or with 0 makes a page writable and changes nothing, even under a concurrent store. */
+static void touch_pages(unsigned char *p, size_t bytes)
+{
+    for (size_t i = 0; i < bytes; i += PAGE_STEP) {
+        __atomic_fetch_or((uint64_t *)(void *)(p + i), 0, __ATOMIC_RELAXED);
+    }
+}
+
+static bool populate(unsigned char *p, size_t bytes)
+{
+    if (madvise(p, bytes, MADV_POPULATE_WRITE) == 0) {
+        return true;
+    }
+    if (errno != EINVAL) { /* ENOSPC and friends come as EFAULT: a touch would be a SIGBUS */
+        return false;
+    }
+    touch_pages(p, bytes);
+    return true;
+}
+
+void store_touch(unsigned char *p, size_t bytes)
+{
+    uintptr_t first = (uintptr_t)p & ~(uintptr_t)(PAGE_STEP - 1);
+    size_t span = (((uintptr_t)p + bytes - first) + PAGE_STEP - 1) & ~(size_t)(PAGE_STEP - 1);
+#if defined(__SANITIZE_THREAD__)
+    (void)madvise((void *)first, span, MADV_POPULATE_WRITE);
+#else
+    touch_pages((unsigned char *)first, span);
+#endif
+}
+
+uint32_t store_pool_level(struct store *store)
+{
+    return atomic_load(&store->pool_tail) - atomic_load(&store->pool_head);
+}
+
+struct segment *store_pop(struct store *store)
+{
+    uint32_t head = atomic_load_explicit(&store->pool_head, memory_order_acquire);
+    for (;;) {
+        if (head == atomic_load_explicit(&store->pool_tail, memory_order_acquire)) {
+            return NULL;
+        }
+        struct segment *segment =
+            atomic_load_explicit(&store->pool[head % POOL_SLOTS], memory_order_acquire);
+        if (atomic_compare_exchange_weak_explicit(&store->pool_head, &head, head + 1,
+                                                  memory_order_acq_rel,
+                                                  memory_order_acquire)) {
+            atomic_store_explicit(&segment->state, SEGMENT_USED, memory_order_release);
+            return segment;
+        }
+    }
+}
+
+static void push(struct store *store, struct segment *segment)
+{
+    uint32_t tail = atomic_load_explicit(&store->pool_tail, memory_order_relaxed);
+    atomic_store_explicit(&store->pool[tail % POOL_SLOTS], segment, memory_order_release);
+    atomic_store_explicit(&store->pool_tail, tail + 1, memory_order_release);
+}
+
+void store_note_error(struct store *store, int error)
+{
+    if (error && error != SS_E_CAP && store->header && !store->header->error) {
+        store->header->error = error;
+    }
+}
+
+static int grow(struct store *store, int64_t now_ns)
+{
+    if (store->closed || now_ns < store->retry_ns) {
+        return SS_E_CAP;
+    }
+    uint32_t room = store->cap - store->count;
+    int error = store_file_grow(store, room < GROW_SEGMENTS && room ? room : GROW_SEGMENTS);
+    if (error && error != SS_E_CAP) {
+        error = store_file_grow(store, 1); /* the last room of a small disk or limit */
+    }
+    if (error && error != SS_E_CAP) {
+        store->retry_ns = now_ns + RETRY_AFTER_NS;
+        store_note_error(store, error);
+    }
+    if (store->header) {
+        store->header->segments = store->count;
+    }
+    return error;
+}
+
+static void count_given_up(struct ss_file_header *header, const unsigned char *base,
+                           uint8_t (*stage_of)(uint16_t name))
+{
+    size_t at = SS_SEGMENT_HEADER_BYTES;
+    while (at < SS_SEGMENT_BYTES) {
+        struct ss_head head;
+        memcpy(&head, base + at, sizeof head);
+        if (head.kind == 0) {
+            break;
+        }
+        header->reused_records++;
+        if (head.kind == SS_KIND_SPAN) {
+            header->reused_by_stage[stage_of(head.name) % SS_STAGE_SLOTS]++;
+        }
+        at += (size_t)head.units * SS_UNIT;
+    }
+    header->reused_segments++;
+}
+
+/* The oldest full segment after the first quarter, which stays as the head of the run. */
+static struct segment *give_up_oldest(struct store *store, uint8_t (*stage_of)(uint16_t name))
+{
+    struct segment *before = NULL;
+    struct segment *segment = store->sealed_first;
+    while (segment && segment->index < store->count / 4) {
+        before = segment;
+        segment = segment->next;
+    }
+    if (!segment || (!segment->base && store_file_map(store, segment) != SS_E_OK)) {
+        return NULL;
+    }
+    *(before ? &before->next : &store->sealed_first) = segment->next;
+    if (store->sealed_last == segment) {
+        store->sealed_last = before;
+    }
+    if (store->evict_next == segment) {
+        store->evict_next = segment->next;
+    }
+    if (segment->sealed_ns >= 0) { /* not yet evicted: see store_evict() */
+        store->unevicted--;
+    }
+    struct ss_segment_header *header = (struct ss_segment_header *)(void *)segment->base;
+    __atomic_store_n(&header->lease, 0, __ATOMIC_SEQ_CST); /* before any byte of it changes */
+    count_given_up(store->header, segment->base, stage_of);
+    memset(segment->base, 0, SS_SEGMENT_BYTES);
+    return segment;
+}
+
+static struct segment *make_ready(struct store *store, uint8_t (*stage_of)(uint16_t name))
+{
+    if (!store->fresh) {
+        grow(store, system_coarse_ns());
+    }
+    struct segment *segment = store->fresh;
+    if (segment) {
+        store->fresh = segment->next;
+    } else if (stage_of && !store->closed) {
+        segment = give_up_oldest(store, stage_of);
+    }
+    if (!segment) {
+        return NULL;
+    }
+    if ((!segment->base && store_file_map(store, segment) != SS_E_OK) ||
+        !populate(segment->base, SS_SEGMENT_BYTES)) {
+        store_note_error(store, SS_E_NOSPACE);
+        store->retry_ns = system_coarse_ns() + RETRY_AFTER_NS;
+        segment->next = store->fresh;
+        store->fresh = segment;
+        return NULL;
+    }
+    segment->lease = ++store->leases;
+    atomic_store_explicit(&segment->state, SEGMENT_READY, memory_order_relaxed);
+    segment->next = store->in_use;
+    store->in_use = segment;
+    return segment;
+}
+
+void store_fill(struct store *store, uint32_t want, uint8_t (*stage_of)(uint16_t name))
+{
+    want = want > POOL_SLOTS ? POOL_SLOTS : want;
+    pthread_mutex_lock(&store->lock);
+    while (!store->closed && store_pool_level(store) < want) {
+        if (!store->fresh && system_coarse_ns() < store->retry_ns && !store->sealed_first) {
+            break;
+        }
+        struct segment *segment = make_ready(store, stage_of);
+        if (!segment) {
+            break;
+        }
+        push(store, segment);
+    }
+    pthread_mutex_unlock(&store->lock);
+}
+
+struct segment *store_take(struct store *store)
+{
+    struct segment *segment = store_pop(store);
+    if (segment) {
+        return segment;
+    }
+    pthread_mutex_lock(&store->lock);
+    segment = make_ready(store, NULL);
+    if (segment) {
+        atomic_store_explicit(&segment->state, SEGMENT_USED, memory_order_relaxed);
+    }
+    pthread_mutex_unlock(&store->lock);
+    return segment;
+}
+
+uint32_t store_collect_sealed(struct store *store, int64_t now_ns)
+{
+    uint32_t n = 0;
+    pthread_mutex_lock(&store->lock);
+    for (struct segment **link = &store->in_use; *link;) {
+        struct segment *segment = *link;
+        if (atomic_load_explicit(&segment->state, memory_order_acquire) != SEGMENT_SEALED) {
+            link = &segment->next;
+            continue;
+        }
+        *link = segment->next;
+        segment->next = NULL;
+        segment->sealed_ns = now_ns;
+        *(store->sealed_last ? &store->sealed_last->next : &store->sealed_first) = segment;
+        store->sealed_last = segment;
+        if (!store->evict_next) {
+            store->evict_next = segment;
+        }
+        store->unevicted++;
+        if (!store->in_memory) {
+            (void)sync_file_range(store->fd, (off_t)segment->index * SS_SEGMENT_BYTES,
+                                  SS_SEGMENT_BYTES, SYNC_FILE_RANGE_WRITE);
+        }
+        n++;
+    }
+    pthread_mutex_unlock(&store->lock);
+    return n;
+}
+
+void store_evict(struct store *store, int64_t now_ns)
+{
+    pthread_mutex_lock(&store->lock);
+    bool ours = store->evict_next && store_file_is_ours(store);
+    while (ours && store->evict_next) {
+        struct segment *segment = store->evict_next;
+        if (now_ns - segment->sealed_ns < EVICT_AFTER_NS && store->unevicted <= UNEVICTED_MAX) {
+            break;
+        }
+        munmap(segment->base, SS_SEGMENT_BYTES);
+        segment->base = NULL;
+        segment->sealed_ns = -1;
+        if (!store->in_memory) {
+            (void)posix_fadvise(store->fd, (off_t)segment->index * SS_SEGMENT_BYTES,
+                                SS_SEGMENT_BYTES, POSIX_FADV_DONTNEED);
+        }
+        store->evict_next = segment->next;
+        store->unevicted--;
+    }
+    pthread_mutex_unlock(&store->lock);
+}
+
+void store_retouch_pool(struct store *store)
+{
+    pthread_mutex_lock(&store->lock);
+    uint32_t head = atomic_load(&store->pool_head);
+    uint32_t tail = atomic_load(&store->pool_tail);
+    for (uint32_t i = 0; i < POOL_FRONT && head + i != tail; i++) {
+        struct segment *segment = atomic_load(&store->pool[(head + i) % POOL_SLOTS]);
+        (void)madvise(segment->base, SS_SEGMENT_BYTES, MADV_POPULATE_WRITE);
+    }
+    pthread_mutex_unlock(&store->lock);
+}
+
+int store_open(struct store *store, const char *dir, uint64_t cap_bytes)
+{
+    memset(store, 0, sizeof *store);
+    pthread_mutex_init(&store->lock, NULL);
+    store->fd = -1;
+    uint64_t cap = cap_bytes / SS_SEGMENT_BYTES;
+    cap = cap < 2 ? 2 : cap;
+    store->cap = cap > (uint64_t)SEGMENT_CHUNK * SEGMENT_CHUNKS
+                     ? (uint32_t)SEGMENT_CHUNK * SEGMENT_CHUNKS
+                     : (uint32_t)cap;
+    int error = store_file_create(store, dir);
+    if (!error) {
+        error = grow(store, 0);
+    }
+    struct segment *first = error ? NULL : make_ready(store, NULL);
+    if (!first) {
+        if (store->fd >= 0) {
+            unlink(store->path);
+        }
+        store_release(store);
+        return error ? error : SS_E_NOSPACE;
+    }
+    atomic_store(&first->state, SEGMENT_USED);
+    store->header = (struct ss_file_header *)(void *)first->base;
+    store->header->segments = store->count;
+    store_fill(store, 1, NULL);
+    return SS_E_OK;
+}
+
+void store_publish(struct store *store)
+{
+    uint64_t magic;
+    memcpy(&magic, SS_FILE_MAGIC, sizeof magic);
+    __atomic_store_n((uint64_t *)(void *)store->header->magic, magic, __ATOMIC_RELEASE);
+}
+
+void store_trim(struct store *store, bool drain)
+{
+    pthread_mutex_lock(&store->lock);
+    store->closed = true;
+    for (struct segment *s = drain ? store_pop(store) : NULL; s; s = store_pop(store)) {
+        atomic_store(&s->state, SEGMENT_FRESH);
+    }
+    uint32_t used = store->count;
+    while (used > 0 && atomic_load(&store_segment(store, used - 1)->state) == SEGMENT_FRESH) {
+        used--;
+    }
+    if (used < store->count && store_file_is_ours(store) &&
+        ftruncate(store->fd, (off_t)used * SS_SEGMENT_BYTES) == 0) {
+        store->header->segments = used;
+        store->count = used;
+        store->fresh = NULL; /* what is free in the middle is not worth a list any more */
+    }
+    pthread_mutex_unlock(&store->lock);
+}
+
+void store_release(struct store *store)
+{
+    for (uint32_t i = 0; i < SEGMENT_CHUNKS; i++) {
+        for (uint32_t k = 0; store->chunks[i] && k < SEGMENT_CHUNK; k++) {
+            if (store->chunks[i][k].base) {
+                munmap(store->chunks[i][k].base, SS_SEGMENT_BYTES);
+            }
+        }
+        if (store->chunks[i]) {
+            munmap(store->chunks[i], SEGMENT_CHUNK * sizeof(struct segment));
+        }
+    }
+    if (store->fd >= 0 && store_file_is_ours(store)) {
+        close(store->fd);
+    }
+    pthread_mutex_destroy(&store->lock);
+}

@@ -1,0 +1,104 @@
+/* The process file: segments of 64 KB, mapped shared, allocated and made writable ahead of use.
+ *
+ * A segment goes round: fresh -> pool -> used by one lane -> sealed -> written back and unmapped,
+ * and at the cap back to the pool. All but store_pop() and the owner's seal are under the store's
+ * lock and belong to the helper thread or to slow paths; they make system calls and may block.
+ * Errors are kept (first one in the header) and growth is tried again a second later. */
+#ifndef RECORD_STORE_H
+#define RECORD_STORE_H
+
+#include "stepscope/format.h"
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <sys/types.h>
+
+enum segment_state {
+    SEGMENT_FRESH, /* allocated, never handed out, or given back clean */
+    SEGMENT_READY, /* writable, in the pool */
+    SEGMENT_USED,  /* a lane or a directory */
+    SEGMENT_SEALED /* full */
+};
+
+struct segment {
+    unsigned char *base; /* NULL: not mapped */
+    uint32_t index;
+    _Atomic uint32_t state;
+    uint64_t lease;       /* what its header says while a lane has it */
+    int64_t sealed_ns;    /* when the helper saw it sealed */
+    struct segment *next; /* in the list of in-use, sealed or fresh segments */
+};
+
+enum { POOL_SLOTS = 256, POOL_FLOOR = 8, SEGMENT_CHUNK = 1024, SEGMENT_CHUNKS = 1024 };
+
+struct store {
+    pthread_mutex_t lock;
+    int fd;
+    dev_t dev;
+    ino_t ino;
+    char path[4096];
+    bool in_memory; /* tmpfs: there is no disk to write back to */
+    bool closed;    /* grows no more */
+    struct ss_file_header *header;
+
+    struct segment *chunks[SEGMENT_CHUNKS];
+    uint32_t count;     /* segments that the file has */
+    uint32_t cap;       /* most that it may have */
+    uint64_t leases;
+    int64_t retry_ns;   /* no growth before this time */
+    struct segment *fresh;
+    struct segment *in_use;
+    struct segment *sealed_first, *sealed_last; /* oldest first */
+    struct segment *evict_next;                 /* first sealed one that is still mapped */
+    uint32_t unevicted;
+
+    _Atomic uint32_t pool_head;
+    _Atomic uint32_t pool_tail;
+    _Atomic(struct segment *) pool[POOL_SLOTS];
+};
+
+/* Makes `dir`/p-PID-START-RANDOM.ssp with segment 0 and a filled pool. 0 or SS_E; on failure
+ * nothing stays behind. The header's magic is stored by store_publish(), when it is filled in. */
+int store_open(struct store *store, const char *dir, uint64_t cap_bytes);
+void store_publish(struct store *store);
+
+/* Ends growth and gives allocated space that no lane has taken back to the file system. The
+ * mappings stay, since other threads may still be writing. `drain`: the pool too, so that lanes
+ * get no further segment. */
+void store_trim(struct store *store, bool drain);
+
+/* Closes the file and unmaps everything: no thread may be writing any more. */
+void store_release(struct store *store);
+
+/* Next ready segment, or NULL: lock-free, no system call, any thread. */
+struct segment *store_pop(struct store *store);
+
+/* A writable segment for a directory or the control lane: from the pool, else made now. */
+struct segment *store_take(struct store *store);
+
+/* Fills the pool up to `want` segments; counts stages of what it must give up with stage_of(). */
+void store_fill(struct store *store, uint32_t want, uint8_t (*stage_of)(uint16_t name));
+
+/* Moves full segments to the sealed list; returns how many there were. */
+uint32_t store_collect_sealed(struct store *store, int64_t now_ns);
+
+/* Hands sealed segments to writeback and, some seconds later, unmaps and uncaches them. */
+void store_evict(struct store *store, int64_t now_ns);
+
+/* Makes the pages of [p, p + bytes) writable without changing them. */
+void store_touch(unsigned char *p, size_t bytes);
+
+/* Makes the segments at the front of the pool writable again after writeback protected them. */
+void store_retouch_pool(struct store *store);
+
+uint32_t store_pool_level(struct store *store);
+void store_note_error(struct store *store, int error);
+
+/* The file itself (store_file.c). store_file_grow() allocates and maps `n` more segments. */
+int store_file_create(struct store *store, const char *dir);
+int store_file_grow(struct store *store, uint32_t n);
+int store_file_map(struct store *store, struct segment *segment);
+bool store_file_is_ours(struct store *store);
+struct segment *store_segment(struct store *store, uint32_t index);
+
+#endif

@@ -1,0 +1,195 @@
+#include "stats/robust.h"
+
+#include <math.h>
+#include <stddef.h>
+#include <string.h>
+
+static const double SIGMA_OF_MAD = 1.4826;
+static const double LIMIT_SIGMAS = 3;
+static const double PRACTICAL = 0.02; /* smaller effects do not matter (rule book 12) */
+
+static void swap(double *a, double *b)
+{
+    double kept = *a;
+    *a = *b;
+    *b = kept;
+}
+
+/* Reorders x so that place k holds what sorting would put there and nothing before it is larger
+ * (Hoare's selection). */
+static double select_place(double *x, size_t count, size_t place)
+{
+    ptrdiff_t k = (ptrdiff_t)place;
+    ptrdiff_t low = 0;
+    ptrdiff_t high = (ptrdiff_t)count - 1;
+    while (low < high) {
+        double pivot = x[k];
+        ptrdiff_t i = low;
+        ptrdiff_t j = high;
+        while (i <= j) {
+            while (x[i] < pivot)
+                i++;
+            while (x[j] > pivot)
+                j--;
+            if (i <= j)
+                swap(&x[i++], &x[j--]);
+        }
+        if (j < k)
+            low = i;
+        if (k < i)
+            high = j;
+    }
+    return x[k];
+}
+
+/* Reorders x. */
+static double median_in_place(double *x, size_t count)
+{
+    if (count == 0)
+        return 0;
+    double upper = select_place(x, count, count / 2);
+    if (count % 2 == 1)
+        return upper;
+    double lower = x[0];
+    for (size_t i = 1; i < count / 2; i++) {
+        if (x[i] > lower)
+            lower = x[i];
+    }
+    return (lower + upper) / 2;
+}
+
+double robust_median(const double *x, size_t count, double *scratch)
+{
+    if (count > 0)
+        memcpy(scratch, x, count * sizeof(*x));
+    return median_in_place(scratch, count);
+}
+
+double robust_sigma(const double *x, size_t count, double centre, double *scratch)
+{
+    for (size_t i = 0; i < count; i++)
+        scratch[i] = fabs(x[i] - centre);
+    return SIGMA_OF_MAD * median_in_place(scratch, count);
+}
+
+void robust_winsorise(const double *x, size_t count, double *out, double *scratch)
+{
+    double centre = robust_median(x, count, scratch);
+    double reach = LIMIT_SIGMAS * robust_sigma(x, count, centre, scratch);
+    if (reach == 0)
+        reach = INFINITY;
+    for (size_t i = 0; i < count; i++)
+        out[i] = fmin(fmax(x[i], centre - reach), centre + reach);
+}
+
+/* Median of the values around place i, i among them: five, or three at the ends. */
+static double local_median(const double *x, size_t count, size_t i)
+{
+    size_t width = i < 2 || i + 2 >= count ? 3 : 5;
+    if (width > count)
+        width = count;
+    size_t from = i < width / 2 ? 0 : i - width / 2;
+    if (from + width > count)
+        from = count - width;
+    double around[5];
+    return robust_median(x + from, width, around);
+}
+
+void robust_despike(const double *x, size_t count, double *out, double *scratch)
+{
+    double *distances = scratch + count;
+    for (size_t i = 0; i < count; i++) {
+        out[i] = local_median(x, count, i);
+        distances[i] = x[i] - out[i];
+    }
+    double reach = LIMIT_SIGMAS * robust_sigma(distances, count, 0, scratch);
+    for (size_t i = 0; i < count; i++) {
+        if (fabs(distances[i]) <= fmax(reach, PRACTICAL * fabs(out[i])))
+            out[i] = x[i];
+    }
+}
+
+double robust_lag1(const double *x, size_t count)
+{
+    double mean = 0;
+    for (size_t i = 0; i < count; i++)
+        mean += x[i] / (double)count;
+    double together = 0;
+    double alone = 0;
+    for (size_t i = 0; i < count; i++) {
+        alone += (x[i] - mean) * (x[i] - mean);
+        if (i > 0)
+            together += (x[i] - mean) * (x[i - 1] - mean);
+    }
+    return alone > 0 ? together / alone : 0;
+}
+
+double robust_lag1_corrected(const double *x, size_t count)
+{
+    if (count < 8)
+        return 0;
+    double n = (double)count;
+    double r = (n * robust_lag1(x, count) + 1) / (n - 4);
+    return fmin(fmax(r, 0), 1 - 2 / n);
+}
+
+double robust_slope(const double *y, size_t count, double *scratch)
+{
+    size_t pairs = 0;
+    for (size_t i = 0; i < count; i++) {
+        for (size_t j = i + 1; j < count; j++)
+            scratch[pairs++] = (y[j] - y[i]) / (double)(j - i);
+    }
+    return median_in_place(scratch, pairs);
+}
+
+/* How many values equal y[i], if i is the first of them; else 0. */
+static size_t tie_length(const double *y, size_t count, size_t i)
+{
+    for (size_t j = 0; j < i; j++) {
+        if (y[j] == y[i])
+            return 0;
+    }
+    size_t length = 1;
+    for (size_t j = i + 1; j < count; j++)
+        length += y[j] == y[i];
+    return length;
+}
+
+/* n (n - 1) (2 n + 5): 18 times the variance of Kendall's sum over n values. */
+static double kendall_term(double n)
+{
+    return n * (n - 1) * (2 * n + 5);
+}
+
+double robust_trend_z(const double *y, size_t count, double inflation)
+{
+    double rises = 0;
+    double variance = kendall_term((double)count);
+    for (size_t i = 0; i < count; i++) {
+        for (size_t j = i + 1; j < count; j++)
+            rises += (y[j] > y[i]) - (y[j] < y[i]);
+        size_t ties = tie_length(y, count, i);
+        if (ties > 1)
+            variance -= kendall_term((double)ties);
+    }
+    variance *= inflation / 18;
+    if (rises == 0 || variance <= 0)
+        return 0;
+    return (rises > 0 ? rises - 1 : rises + 1) / sqrt(variance);
+}
+
+void robust_block_medians(const double *x, size_t count, size_t blocks, double *out,
+                          double *scratch)
+{
+    for (size_t k = 0; k < blocks; k++) {
+        size_t from = k * count / blocks;
+        size_t to = (k + 1) * count / blocks;
+        out[k] = robust_median(x + from, to - from, scratch);
+    }
+}
+
+double robust_spike_tax(double mean, double median)
+{
+    return median > 0 ? mean / median - 1 : 0;
+}

@@ -1,0 +1,149 @@
+#!/usr/bin/python3
+"""Compares the C reader with decoder.py: both must read every run the same way.
+
+The tool comes from STEPSCOPE_BIN (default build/release/stepscope), a program that records into
+the directory given as its argument from STEPSCOPE_RECORD_PROGRAM (default
+build/release/examples/loop). SOAK=1 tries many more damaged runs. The first runs that the two
+read differently are kept, and the failure says where.
+"""
+
+import glob
+import json
+import os
+import shutil
+import subprocess
+import tempfile
+import time
+import unittest
+import zlib
+from itertools import zip_longest
+
+import decoder
+import make_runs
+from builder import RUNS
+from mutations import Mutator
+
+ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+RELEASE = os.path.join(ROOT, "build", "release")
+TOOL = os.environ.get("STEPSCOPE_BIN", os.path.join(RELEASE, "stepscope"))
+GOLDEN = os.path.join(ROOT, "tests", "data", "golden")
+SOAK = os.environ.get("SOAK") == "1"
+MUTANTS = 2000 if SOAK else 40
+KEPT_RUNS = 3
+
+# Made runs that are small and have something of everything; what is damaged are copies of them.
+MUTATED = ["every_kind", "several_lanes", "the_same_place_twice", "clock_with_calibrations",
+           "clock_with_an_odd_beat", "open_spans_in_every_lane", "open_span_just_being_closed",
+           "appended_spans", "texts", "cut_at_65952", "horizon_after_the_whole_beat",
+           "names_missing_and_repeated"]
+
+
+def record_program():
+    """The program that makes fresh runs, None if there is none."""
+    program = os.environ.get("STEPSCOPE_RECORD_PROGRAM")
+    if program is None:
+        program = os.path.join(RELEASE, "examples", "loop")
+    return program if os.access(program, os.X_OK) else None
+
+
+def missing(what):
+    """What a test does without something it needs: in CI it fails, elsewhere it is skipped."""
+    if os.environ.get("CI") == "true":
+        raise AssertionError(what)
+    raise unittest.SkipTest(what)
+
+
+class AgreementTest(unittest.TestCase):
+    def setUp(self):
+        if not os.access(TOOL, os.X_OK):
+            missing(f"no tool at {TOOL}: build it, or set STEPSCOPE_BIN")
+        directory = tempfile.TemporaryDirectory()
+        self.addCleanup(directory.cleanup)
+        self.directory = directory.name
+        self.differences = []
+
+    def tearDown(self):
+        if self.differences:
+            text = "\n\n".join(self.differences[:KEPT_RUNS])
+            self.fail(f"{len(self.differences)} runs are read differently\n{text}")
+
+    def tool(self, command, run):
+        process = subprocess.run([TOOL, command, run, "--json"], capture_output=True, timeout=60)
+        self.assertGreaterEqual(process.returncode, 0, f"{command} died on {run}")
+        self.assertNotIn(b"Sanitizer", process.stderr, process.stderr.decode(errors="replace"))
+        return process.stdout
+
+    def compare(self, run, what):
+        """Notes how the two differ on a run; `what` says which one it is."""
+        ours = [json.loads(json.dumps(line)) for line in decoder.json_lines(decoder.Run.open(run))]
+        theirs = [json.loads(line) for line in self.tool("dump", run).splitlines()]
+        for number, (our, their) in enumerate(zip_longest(ours, theirs), start=1):
+            if our != their:
+                self.note(run, what, f"line {number}", our, their)
+                return
+
+    def note(self, run, what, where, ours, theirs):
+        kept = ""
+        if len(self.differences) < KEPT_RUNS:
+            kept = tempfile.mkdtemp(prefix="stepscope-differs-")
+            shutil.copytree(run, kept, dirs_exist_ok=True)
+        self.differences.append(f"{what}, {where} (kept in {kept})\n"
+                                f"  decoder: {json.dumps(ours, sort_keys=True)}\n"
+                                f"  tool:    {json.dumps(theirs, sort_keys=True)}")
+
+    def compare_mutants(self, data, count, what):
+        run = os.path.join(self.directory, "mutant")
+        for number, mutant in enumerate(Mutator(data, zlib.crc32(what.encode())).mutants(count)):
+            make_runs.write_run({make_runs.FILE: mutant}, run)
+            self.compare(run, f"{what}, mutant {number}")
+
+    def record(self, run):
+        program = record_program()
+        if program is None:
+            missing("no program that records: set STEPSCOPE_RECORD_PROGRAM")
+        os.makedirs(run, exist_ok=True)
+        return subprocess.Popen([program, run], stdout=subprocess.DEVNULL)
+
+    def test_made_runs(self):
+        make_runs.write_all(self.directory)
+        for name in RUNS:
+            self.compare(os.path.join(self.directory, name), name)
+
+    def test_damaged_made_runs(self):
+        for name in MUTATED:
+            data = make_runs.files_of(RUNS[name])[make_runs.FILE]
+            self.compare_mutants(data, MUTANTS, name)
+
+    def test_golden_runs(self):
+        for run in sorted(glob.glob(os.path.join(GOLDEN, "*", ""))):
+            self.compare(run, run)
+
+    def test_damaged_golden_runs(self):
+        for path in sorted(glob.glob(os.path.join(GOLDEN, "*", "*.ssp"))):
+            with open(path, "rb") as file:
+                self.compare_mutants(file.read(4 * 65536), MUTANTS // 2, os.path.relpath(path, GOLDEN))
+
+    def test_fresh_run(self):
+        run = os.path.join(self.directory, "run")
+        self.assertEqual(self.record(run).wait(120), 0)
+        paths = decoder.run_files(run)
+        self.assertTrue(paths, "nothing was recorded")
+        self.compare(run, "fresh run")
+        with open(paths[0], "rb") as file:
+            self.compare_mutants(file.read(4 * 65536), MUTANTS // 2, "fresh run")
+
+    def test_killed_run(self):
+        """A run whose process was killed as soon as it recorded anything."""
+        run = os.path.join(self.directory, "run")
+        process = self.record(run)
+        deadline = time.monotonic() + 60
+        while process.poll() is None and time.monotonic() < deadline:
+            if list(decoder.json_lines(decoder.Run.open(run))):
+                break
+        process.kill()
+        process.wait()
+        self.compare(run, "killed run")
+
+
+if __name__ == "__main__":
+    unittest.main()

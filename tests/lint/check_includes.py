@@ -1,0 +1,86 @@
+#!/usr/bin/python3
+"""Checks the direction of dependency between the folders under src/.
+
+    tests/lint/check_includes.py [ROOT]
+
+Each folder may include itself, the folders listed here and the public headers. The recorder and
+all that reads never include each other: they meet in include/stepscope/format.h. Public headers
+include public headers only, examples too.
+"""
+
+import os
+import re
+import sys
+
+TOOLS = {"base", "read", "stats"}
+MAY_INCLUDE = {
+    "base": set(),
+    "record": {"base"},
+    "stats": {"base"},
+    "read": {"base"},
+    "model": TOOLS,
+    "diagnose": TOOLS | {"model"},
+    "output": TOOLS | {"model", "diagnose"},
+    "supervise": TOOLS | {"model", "diagnose", "output"},
+    "serve": TOOLS | {"model", "diagnose", "output"},
+    "cli": TOOLS | {"model", "diagnose", "output", "supervise", "serve"},
+}
+INCLUDE = re.compile(r'^\s*#\s*include\s*"([^"]+)"')
+
+
+def folder_of(root, path):
+    """Name of the folder under src/, "public" under include/, None elsewhere."""
+    parts = os.path.relpath(path, root).split(os.sep)
+    if parts[0] == "include":
+        return "public"
+    return parts[1] if parts[0] == "src" and len(parts) > 2 else None
+
+
+def resolve(root, path, name):
+    """The file that an #include "name" of path finds, or None."""
+    for base in (os.path.dirname(path), f"{root}/include", f"{root}/src"):
+        found = os.path.normpath(os.path.join(base, name))
+        if os.path.isfile(found):
+            return found
+    return None
+
+
+def check_file(root, path):
+    """Yields a sentence for each #include of the file that is not allowed."""
+    here = folder_of(root, path)
+    if here not in MAY_INCLUDE and here != "public" and "/src/" in path:
+        yield 0, f"folder src/{here} is not in the list of tests/lint/check_includes.py"
+        return
+    with open(path, encoding="utf-8") as lines:
+        for number, line in enumerate(lines, 1):
+            match = INCLUDE.match(line)
+            if not match:
+                continue
+            found = resolve(root, path, match.group(1))
+            if not found:
+                yield number, f'"{match.group(1)}" is not found in include/ or src/'
+                continue
+            there = folder_of(root, found)
+            if there in (here, "public"):
+                continue
+            if there not in MAY_INCLUDE.get(here, set()):
+                yield number, f'{here or "a program"} must not include {there}: "{match.group(1)}"'
+
+
+def main():
+    root = os.path.abspath(sys.argv[1] if len(sys.argv) > 1 else f"{os.path.dirname(__file__)}/../..")
+    complaints = 0
+    for top in ("include", "src", "examples"):
+        for folder, _, files in sorted(os.walk(os.path.join(root, top))):
+            for file in sorted(files):
+                if not file.endswith((".c", ".h")):
+                    continue
+                path = os.path.join(folder, file)
+                for number, complaint in check_file(root, path):
+                    print(f"{os.path.relpath(path, root)}:{number}: {complaint}")
+                    complaints += 1
+    return 1 if complaints else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
