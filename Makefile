@@ -6,10 +6,12 @@ NINJA = /usr/bin/ninja
 BUILD = build
 PREFIX = /usr/local
 FUZZ_SECONDS = 60
+WERROR = false
 comma = ,
 
 # $(call COMPILE,folder,options): sets build/folder up the first time, then compiles what changed.
-COMPILE = @test -f $(BUILD)/$(1)/build.ninja || $(MESON) setup $(BUILD)/$(1) -Dtests=enabled $(2) && \
+COMPILE = @test -f $(BUILD)/$(1)/build.ninja || \
+	$(MESON) setup $(BUILD)/$(1) -Dtests=enabled -Dwerror=$(WERROR) $(2) && \
 	$(NINJA) --quiet -C $(BUILD)/$(1)
 
 .PHONY: help
@@ -26,10 +28,11 @@ help:
 	@echo '  make install  install below PREFIX=$(PREFIX), DESTDIR is respected'
 	@echo '  make clean    remove build/'
 
-# Optimised, with debug information and without assertions: what is installed.
+# Optimised, with debug information and without assertions: what is installed. ALSO names more groups
+# of packages, so that one line asks for all that is missing.
 .PHONY: release
 release:
-	@tools/setup build
+	@tools/setup build $(ALSO)
 	$(call COMPILE,release,-Db_ndebug=true)
 
 .PHONY: demo
@@ -47,8 +50,8 @@ soak: release
 	@tests/run_all $(BUILD) --soak
 
 .PHONY: lint
+lint: ALSO = lint
 lint: release
-	@tools/setup lint
 	@tools/lint $(BUILD)/release
 
 .PHONY: format

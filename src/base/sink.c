@@ -24,8 +24,10 @@ void sink_init_buf(struct sink *sink, struct buf *target)
     sink->target = target;
 }
 
-static void fail(struct sink *sink, int error, int os_error)
+void sink_fail(struct sink *sink, int error, int os_error)
 {
+    if (sink->error)
+        return;
     sink->error = error;
     sink->os_error = os_error;
 }
@@ -35,7 +37,7 @@ static void put_out(struct sink *sink, const char *data, size_t size)
     if (sink->target) {
         buf_add(sink->target, data, size);
         if (sink->target->failed)
-            fail(sink, SS_E_NOMEM, ENOMEM);
+            sink_fail(sink, SS_E_NOMEM, ENOMEM);
         return;
     }
     while (size > 0) {
@@ -43,7 +45,7 @@ static void put_out(struct sink *sink, const char *data, size_t size)
         if (written < 0 && errno == EINTR)
             continue;
         if (written < 0) {
-            fail(sink, error_code_of_errno(errno), errno);
+            sink_fail(sink, error_code_of_errno(errno), errno);
             return;
         }
         data += written;
@@ -90,7 +92,7 @@ void sink_printf(struct sink *sink, const char *format, ...)
     int size = vsnprintf(line, sizeof line, format, arguments);
     va_end(arguments);
     if (size < 0) {
-        fail(sink, SS_E_INVALID, errno);
+        sink_fail(sink, SS_E_INVALID, errno);
         return;
     }
     if ((size_t)size < sizeof line) {
@@ -103,7 +105,7 @@ void sink_printf(struct sink *sink, const char *format, ...)
         vsnprintf(place, (size_t)size + 1, format, arguments);
         sink_write(sink, place, (size_t)size);
     } else {
-        fail(sink, SS_E_NOMEM, ENOMEM);
+        sink_fail(sink, SS_E_NOMEM, ENOMEM);
     }
     va_end(arguments);
     buf_release(&longer);

@@ -29,6 +29,9 @@ void sink_write(struct sink *sink, const void *data, size_t size);
 void sink_text(struct sink *sink, const char *text);
 void sink_printf(struct sink *sink, const char *format, ...) ATTR_PRINTF(2, 3);
 
+/* Makes the sink fail, if it has not yet: for a producer that has run out of memory. */
+void sink_fail(struct sink *sink, int error, int os_error);
+
 /* Writes what is waiting. 0, or the first SS_E code. */
 int sink_flush(struct sink *sink);
 

@@ -1,6 +1,7 @@
 #include "base/text.h"
 
 #include <stdbool.h>
+#include <string.h>
 
 #include "base/utf8.h"
 
@@ -59,7 +60,7 @@ static uint32_t safe(uint32_t character)
 {
     if (character >= 0x20 && character < 0x7f)
         return character;
-    if (character == '\t' || character == '\n' || character == '\r')
+    if (character == '\t' || character == '\n' || character == '\r' || character == 0xa0)
         return ' ';
     if (character < 0xa0 || IN(hidden, character))
         return UTF8_REPLACEMENT;
@@ -152,4 +153,60 @@ void text_cell(struct buf *out, const char *data, size_t size, size_t columns)
     size_t used = fit(out, data, size, columns);
 
     buf_add_repeated(out, ' ', columns - used);
+}
+
+static size_t word_bytes(const char *data, size_t size)
+{
+    size_t bytes = 0;
+
+    while (bytes < size && !memchr(" \t\n\r", data[bytes], 4))
+        bytes++;
+    return bytes;
+}
+
+/* Splits a word that is wider than a line; returns the columns of its last line. */
+static size_t add_word(struct buf *out, struct walk walk, size_t indent, size_t columns,
+                       size_t used)
+{
+    while (walk_next(&walk)) {
+        char bytes[UTF8_MAX_BYTES];
+        if (used + walk.columns > columns && used > indent) {
+            buf_add(out, "\n", 1);
+            buf_add_repeated(out, ' ', indent);
+            used = indent;
+        }
+        buf_add(out, bytes, utf8_put(bytes, walk.character));
+        used += walk.columns;
+    }
+    return used;
+}
+
+void text_wrap(struct buf *out, const char *data, size_t size, size_t indent,
+               size_t columns)
+{
+    size_t used = indent;
+    bool line_has_word = false;
+
+    while (size > 0) {
+        size_t bytes = word_bytes(data, size);
+        if (bytes > 0) {
+            size_t width = text_width(data, bytes);
+            if (line_has_word && used + 1 + width > columns) {
+                buf_add(out, "\n", 1);
+                buf_add_repeated(out, ' ', indent);
+                used = indent;
+            } else if (line_has_word) {
+                buf_add(out, " ", 1);
+                used++;
+            }
+            used = add_word(out, walk_start(data, bytes), indent, columns, used);
+            line_has_word = true;
+        }
+        data += bytes;
+        size -= bytes;
+        if (size > 0) {
+            data++;
+            size--;
+        }
+    }
 }

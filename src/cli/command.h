@@ -12,7 +12,7 @@ struct command {
     const char *operands; /* for the usage line: "RUN" */
     const char *details;  /* for --help: whole lines of at most 80 columns */
     const struct cli_option *options;
-    int fewest, most; /* operands */
+    int fewest, most;                                                /* operands */
     int (*run)(struct console *console, int count, char **operands); /* enum exit_code */
 };
 

@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "base/text.h"
+#include "stepscope/error.h"
 
 /* A standard descriptor that is closed would go to the next file that is opened. Something that
  * can be neither read nor written takes its place. */
@@ -50,10 +51,9 @@ int console_finish(struct console *console, int status)
     struct sink *out = &console->out;
 
     sink_flush(out);
-    if (out->bytes > 0 && !out->error && close(STDOUT_FILENO) < 0 && errno != EINTR) {
-        out->error = -1; /* some file systems say only now that there was no room */
-        out->os_error = errno;
-    }
+    if (out->bytes > 0 && !out->error && close(STDOUT_FILENO) < 0 && errno != EINTR)
+        sink_fail(out, SS_E_IO,
+                  errno); /* some file systems say only now that it was too much */
     if (!out->error || out->os_error == EPIPE)
         return status;
     console_error(console, "cannot write the output: %s.", strerror(out->os_error));

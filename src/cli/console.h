@@ -18,7 +18,8 @@ void console_init(struct console *console);
 
 /* One line on stderr: "stepscope info: ...", made safe for a terminal. Messages say what is wrong,
  * where, and what to do next. */
-void console_error(const struct console *console, const char *format, ...) ATTR_PRINTF(2, 3);
+void console_error(const struct console *console, const char *format, ...)
+    ATTR_PRINTF(2, 3);
 
 /* Writes what is left and returns the exit code: `status`, or EXIT_DATA with a message if the
  * output could not be written. A reader that has seen enough (| head) is no error. */

@@ -1,26 +1,32 @@
-/* The two forms of `stepscope dump`: each gets every record of a run, in time order. */
+/* `stepscope dump`: every record of a run in time order, as JSON Lines or as lines for people. */
 #ifndef CLI_DUMP_H
 #define CLI_DUMP_H
 
+#include "base/buf.h"
 #include "base/json.h"
 #include "stepscope/reader.h"
 
-/* One JSON object and a line end; the keys are described in the help of the command. */
-void dump_json(struct json *json, const struct ss_run *run, const struct ss_record *record);
-
-/* One line for a person. */
-struct dump_page {
+struct dump {
+    struct ss_run *run;
     struct sink *out;
-    struct buf line;
-    const struct ss_run *run;
-    ss_ns start_ns; /* times are shown from here on */
-    int time_width, lane_width;
-    bool several_processes;
+    struct json json;
+    struct buf line;   /* of text, under construction */
+    ss_ns start_ns;    /* of the run: lines show times from here on */
+    int seconds_width; /* columns of the whole seconds of a time */
+    int process_width; /* of the process number; 0: there is only one process */
+    int lane_width;
 };
 
-void dump_page_init(struct dump_page *page, struct sink *out, const struct ss_run *run);
-void dump_page_release(struct dump_page *page);
-void dump_page_heading(struct dump_page *page);
-void dump_page_record(struct dump_page *page, const struct ss_record *record);
+void dump_init(struct dump *dump, struct ss_run *run, struct sink *out);
+void dump_release(struct dump *dump);
+
+/* Both take records of kinds that are in SS_KINDS, which are all that a cursor gives. */
+void dump_json(struct dump *dump, const struct ss_record *record);
+void dump_text(struct dump *dump, const struct ss_record *record);
+void dump_text_heading(struct dump *dump);
+
+/* The name that a record of the run has. */
+const struct ss_name_info *dump_name(const struct dump *dump,
+                                     const struct ss_record *record);
 
 #endif

@@ -11,10 +11,12 @@ void help_overview(struct sink *out)
                    "Commands:\n");
     for (const struct command *const *c = commands; *c; c++)
         sink_printf(out, "  %-10s %s\n", (*c)->name, (*c)->summary);
-    sink_text(out, "\n"
-                   "'stepscope COMMAND --help' says more; 'stepscope --version' which this is.\n"
-                   "Exit codes: 0 fine, 1 a check failed, 2 wrong usage, 3 data that can not be\n"
-                   "read or written.\n");
+    sink_text(
+        out,
+        "\n"
+        "'stepscope COMMAND --help' says more; 'stepscope --version' which this is.\n"
+        "Exit codes: 0 fine, 1 a check failed, 2 wrong usage, 3 data that can not be\n"
+        "read or written.\n");
 }
 
 static void option_line(struct sink *out, const struct cli_option *option)

@@ -22,8 +22,8 @@ const struct command *command_find(const struct console *console, const char *na
         console_error(console, "there is no command '%s'. Did you mean '%s'?", name,
                       suggestion.best);
     else
-        console_error(console, "there is no command '%s'. 'stepscope help' lists them all.",
-                      name);
+        console_error(console,
+                      "there is no command '%s'. 'stepscope help' lists them all.", name);
     return NULL;
 }
 
@@ -31,8 +31,8 @@ static bool operands_fit(const struct console *console, const struct command *co
                          int count, char **operands)
 {
     if (count < command->fewest)
-        console_error(console, "%s is missing. " HELP_USAGE, command->operands, command->name,
-                      command->operands);
+        console_error(console, "%s is missing. " HELP_USAGE, command->operands,
+                      command->name, command->operands);
     else if (count > command->most)
         console_error(console, "one argument too many: '%s'. " HELP_USAGE,
                       operands[command->most], command->name, command->operands);
@@ -53,8 +53,8 @@ static int run_command(struct console *console, const struct command *command, i
         return EXIT_FINE;
     }
     if (parsed < 0) {
-        console_error(console, "%s 'stepscope %s --help' lists the options.", error.message,
-                      command->name);
+        console_error(console, "%s 'stepscope %s --help' lists the options.",
+                      error.message, command->name);
         return EXIT_USAGE;
     }
     if (!operands_fit(console, command, count, words))
@@ -78,7 +78,8 @@ static int run_tool(struct console *console, int count, char **words)
         sink_text(&console->out, "stepscope " SS_VERSION "\n");
         return EXIT_FINE;
     }
-    console_error(console, "%s Options of a command follow its name; 'stepscope help' lists all.",
+    console_error(console,
+                  "%s Options of a command follow its name; 'stepscope help' lists all.",
                   parsed < 0 ? error.message : "the command is missing.");
     return EXIT_USAGE;
 }

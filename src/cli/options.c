@@ -43,8 +43,8 @@ static int unknown_option(struct parser *parser, const char *name, size_t size)
     for (const struct cli_option *o = parser->options; o->name; o++)
         suggest_try(&suggestion, o->name);
     if (!suggestion.best)
-        return error_set(parser->error, SS_E_INVALID, "unknown option '--%.*s'.", (int)size,
-                         name);
+        return error_set(parser->error, SS_E_INVALID, "unknown option '--%.*s'.",
+                         (int)size, name);
     return error_set(parser->error, SS_E_INVALID,
                      "unknown option '--%.*s'. Did you mean '--%s'?", (int)size, name,
                      suggestion.best);
@@ -84,7 +84,8 @@ static int parse_letters(struct parser *parser, const char *letters)
             continue;
         }
         if (!option)
-            return error_set(parser->error, SS_E_INVALID, "unknown option '-%c'.", *letters);
+            return error_set(parser->error, SS_E_INVALID, "unknown option '-%c'.",
+                             *letters);
         bool takes_rest = option->argument && letters[1];
         int failed = set_option(parser, option, takes_rest ? letters + 1 : NULL);
         if (failed || takes_rest)

@@ -8,8 +8,8 @@
 
 /* Given as --name, --name=VALUE or --name VALUE; with a letter also as -l, -lVALUE or -l VALUE. */
 struct cli_option {
-    const char *name; /* without dashes; NULL ends a table */
-    char letter;      /* 0: none */
+    const char *name;     /* without dashes; NULL ends a table */
+    char letter;          /* 0: none */
     const char *argument; /* what the help calls its value; NULL: it has none */
     const char *help;
     bool *is_given;     /* set to true; may be NULL */

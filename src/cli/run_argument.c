@@ -1,6 +1,5 @@
 #include "cli/run_argument.h"
 
-#include <errno.h>
 #include <stdbool.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -26,12 +25,12 @@ static void complain_about_file(const struct console *console, const char *path)
     int directory = slash ? (int)(slash - path) : 1;
 
     if (ends_with(path, SS_FILE_SUFFIX))
-        console_error(console, "'%s' is one file of a run. Give the directory: '%.*s'.", path,
-                      directory > 0 ? directory : 1, slash ? path : ".");
+        console_error(console, "'%s' is one file of a run. Give the directory: '%.*s'.",
+                      path, directory > 0 ? directory : 1, slash ? path : ".");
     else
-        console_error(console,
-                      "'%s' is a file. A run is a directory with *" SS_FILE_SUFFIX " files.",
-                      path);
+        console_error(
+            console,
+            "'%s' is a file. A run is a directory with *" SS_FILE_SUFFIX " files.", path);
 }
 
 static const char *advice(int code)
@@ -40,7 +39,8 @@ static const char *advice(int code)
     case SS_E_NOTFOUND:
         return "A run is the directory that STEPSCOPE_RUN or ss_start() named.";
     case SS_E_NOTRUN:
-        return "A run is a directory with *" SS_FILE_SUFFIX " files; was anything recorded?";
+        return "A run is a directory with *" SS_FILE_SUFFIX
+               " files; was anything recorded?";
     case SS_E_ACCESS:
         return "A run belongs to the user who recorded it: try as that user.";
     case SS_E_VERSION:
@@ -64,8 +64,6 @@ struct ss_run *run_argument_open(const struct console *console, const char *path
     }
     struct ss_run *run = ss_run_open(path, &error);
     if (!run)
-        console_error(console, "cannot open run '%s': %s. %s", path,
-                      error.message[0] ? error.message : ss_error_text(error.code),
-                      advice(error.code));
+        console_error(console, "cannot open %s. %s", error.message, advice(error.code));
     return run;
 }

@@ -13,7 +13,8 @@ static size_t smaller(size_t a, size_t b)
 
 size_t suggest_distance(const char *a, size_t a_size, const char *b, size_t b_size)
 {
-    size_t table[LONGEST + 1][LONGEST + 1]; /* between the first i bytes of a and j of b */
+    size_t table[LONGEST + 1]
+                [LONGEST + 1]; /* between the first i bytes of a and j of b */
 
     if (a_size > LONGEST || b_size > LONGEST)
         return SIZE_MAX;

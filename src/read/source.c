@@ -114,8 +114,8 @@ size_t source_read(struct source *source, uint64_t offset, void *out, size_t siz
     if (source->fd < 0 && open_again(source) != 0)
         return 0;
     while (done < size) {
-        const ssize_t got = pread(source->fd, (char *)out + done, size - done,
-                                  (off_t)(offset + done));
+        const ssize_t got =
+            pread(source->fd, (char *)out + done, size - done, (off_t)(offset + done));
         if (got < 0 && errno == EINTR)
             continue;
         if (got <= 0)

@@ -16,8 +16,8 @@ static const ss_ns shortest_rate_ns = 100000000;
 
 static int add_point(struct timeline *timeline, struct timeline_point point)
 {
-    struct timeline_point *points = grow(timeline->points, &timeline->capacity,
-                                         sizeof *points, timeline->count + 1);
+    struct timeline_point *points =
+        grow(timeline->points, &timeline->capacity, sizeof *points, timeline->count + 1);
 
     if (!points)
         return SS_E_NOMEM;

@@ -2,6 +2,7 @@
 
 #include "session.h"
 #include "system.h"
+#include <sys/prctl.h>
 
 static unsigned char *next_directory(struct session *session, uint32_t first_lane)
 {
@@ -13,7 +14,7 @@ static unsigned char *next_directory(struct session *session, uint32_t first_lan
     header->magic = SS_SEGMENT_MAGIC;
     header->kind = SS_SEGMENT_DIRECTORY;
     header->lane = first_lane;
-    header->first_ticks = session_now(session);
+    header->first_ticks = ticks_now(session->clock);
     __atomic_store_n(&header->lease, segment->lease, __ATOMIC_RELEASE);
     return segment->base;
 }
@@ -25,7 +26,7 @@ struct lane *attach_new_lane(struct session *session)
         return NULL;
     }
     struct lane **chunk = &session->chunks[number / LANES_PER_CHUNK];
-    if (!*chunk && !(*chunk = system_map_wiped(LANES_PER_CHUNK * sizeof **chunk))) {
+    if (!*chunk && !(*chunk = system_map_private(LANES_PER_CHUNK * sizeof **chunk))) {
         return NULL;
     }
     if (number % SS_BLOCKS_PER_SEGMENT == 0) {
@@ -48,7 +49,17 @@ struct lane *attach_new_lane(struct session *session)
     return lane;
 }
 
-struct lane *attach_take(struct session *session)
+static void put_thread_begin(struct pen *pen, uint32_t tid, uint64_t now)
+{
+    char name[32] = "";
+    prctl(PR_GET_NAME, name);
+    struct ss_rec_text begin = {.head = {.kind = SS_KIND_THREAD_BEGIN}, .ticks = now, .id = tid};
+    if (!pen_put_text(pen, &begin, name, NULL)) {
+        pen_lose(pen, -1, now);
+    }
+}
+
+bool attach_pen(struct session *session, struct pen *pen)
 {
     struct lane *lane = session->free_lanes;
     if (lane) {
@@ -58,11 +69,15 @@ struct lane *attach_take(struct session *session)
     }
     if (!lane) {
         session->store.header->lost_threads++;
-        return NULL;
+        return false;
     }
     session->users++;
-    lane_attach(lane, system_tid(), session_now(session));
-    return lane;
+    lane->tid = system_tid();
+    lane->block->owners++;
+    __atomic_store_n(&lane->block->tid, lane->tid, __ATOMIC_RELEASE);
+    pen_take_up(pen, lane);
+    put_thread_begin(pen, lane->tid, ticks_now(session->clock));
+    return true;
 }
 
 void attach_drop_user(struct session *session)
@@ -74,18 +89,26 @@ void attach_drop_user(struct session *session)
     for (int i = 0; i < LANE_CHUNKS && session->chunks[i]; i++) {
         system_unmap(session->chunks[i], LANES_PER_CHUNK * sizeof(struct lane));
     }
-    system_unmap((void *)session->alive, sizeof *session->alive);
     system_unmap(session, sizeof *session);
 }
 
-void attach_give_back(struct lane *lane)
+void attach_detach(struct pen *pen)
 {
+    struct lane *lane = pen->lane;
     struct session *session = lane->session;
-    if (!session_is_over(session)) {
-        lane_detach(lane, session_now(session));
-        lane->next_free = session->free_lanes;
-        session->free_lanes = lane;
+    uint64_t now = ticks_now(session->clock);
+    pen->too_deep = 0;
+    while (pen->top > &pen->block->open[1]) {
+        pen_end_slow(pen, now, SS_FLAG_UNFINISHED, 0);
     }
+    struct ss_rec_point end = {.head = {.kind = SS_KIND_THREAD_END}, .ticks = now};
+    if (!pen_put(pen, &end, 1)) {
+        pen_lose(pen, -1, now);
+    }
+    lane->tid = 0;
+    __atomic_store_n(&lane->block->tid, 0, __ATOMIC_RELEASE);
+    lane->next_free = session->free_lanes;
+    session->free_lanes = lane;
     attach_drop_user(session);
 }
 
@@ -95,7 +118,9 @@ void attach_reclaim_dead(struct session *session)
     for (uint32_t i = 1; i < lanes; i++) {
         struct lane *lane = session_lane_at(session, i);
         if (lane->tid && !system_thread_exists(lane->tid)) {
-            attach_give_back(lane);
+            struct pen pen;
+            pen_take_up(&pen, lane);
+            attach_detach(&pen);
         }
     }
 }

@@ -3,18 +3,18 @@
 #ifndef RECORD_ATTACH_H
 #define RECORD_ATTACH_H
 
-#include "lane.h"
+#include "pen.h"
 
-/* A lane that nobody has: its block is made, it is not attached yet. NULL: no space or memory. */
+/* A lane that nobody has: its block is made. NULL: no space or memory. */
 struct lane *attach_new_lane(struct session *session);
 
-/* A lane for the calling thread; NULL, counted, if there is none. */
-struct lane *attach_take(struct session *session);
+/* Gives the calling thread's pen a lane; false, counted, if there is none. */
+bool attach_pen(struct session *session, struct pen *pen);
 
-/* Ends the owner's use. In a session that is over, nothing more is written to the lane. */
-void attach_give_back(struct lane *lane);
+/* Ends a thread's use of its lane: spans still open are written as unfinished. */
+void attach_detach(struct pen *pen);
 
-/* Gives back what threads left that ended without a word (raw clone, exit of a foreign runtime). */
+/* Does that for threads that ended without a word (a raw clone, a foreign runtime). */
 void attach_reclaim_dead(struct session *session);
 
 /* One thread less needs the session; the last one frees it. */

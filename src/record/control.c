@@ -11,7 +11,7 @@ static void count_lost(struct session *session)
 void control_put_info(struct session *session, const char *key, const char *value)
 {
     struct ss_rec_name info = {.head = {.kind = SS_KIND_INFO}};
-    if (value[0] && !lane_put_text(session->control, &info, key, value, true)) {
+    if (value[0] && !pen_put_text(&session->control, &info, key, value)) {
         count_lost(session);
     }
 }
@@ -23,7 +23,7 @@ void control_put_calibration(struct session *session, const struct ticks_pair *p
                                         .raw_ns = pair->raw_ns,
                                         .realtime_ns = pair->realtime_ns,
                                         .bracket_ticks = pair->bracket_ticks};
-    if (!lane_put_units(session->control, &record, 2, true)) {
+    if (!pen_put(&session->control, &record, 2)) {
         count_lost(session);
     }
 }
@@ -37,7 +37,7 @@ void control_put_names(struct session *session)
                                      .role = name->role,
                                      .scope = name->scope};
         record.head.name = (uint16_t)session->names_written;
-        if (!lane_put_text(session->control, &record, name->text, name->object, true)) {
+        if (!pen_put_text(&session->control, &record, name->text, name->object)) {
             if (session->names_written >= session->names_missed) {
                 session->names_missed = session->names_written + 1;
                 count_lost(session);

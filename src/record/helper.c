@@ -11,6 +11,7 @@ enum {
     ROUND_MS = 10,
     ROUNDS_PER_SECOND = 1000 / ROUND_MS,
     ROUNDS_AHEAD = 10, /* the pool holds what so many rounds took, 100 ms: a late round is no loss */
+    IDLE_ROUNDS = 1000, /* after 10 s on one page, a lane is looked after once a second only */
     TOUCH_AHEAD = 8192,
     STACK_BYTES = 256 * 1024,
     COST_SPANS = 256,
@@ -36,7 +37,7 @@ static void touch_lane(struct lane *lane, bool all)
     unsigned char *limit = atomic_load_explicit(&lane->limit, memory_order_relaxed);
     lane->idle_rounds = cursor == lane->seen_cursor ? lane->idle_rounds + 1 : 0;
     lane->seen_cursor = cursor;
-    if (!limit || (!all && lane->idle_rounds > ROUNDS_PER_SECOND)) {
+    if (!limit || (!all && lane->idle_rounds > IDLE_ROUNDS)) {
         return;
     }
     store_touch((unsigned char *)lane->block, SS_INLINE_OFFSET);
@@ -59,30 +60,26 @@ static void touch_lanes(struct session *session, bool all)
 /* What a begin/end pair costs here and now, on a lane that is not in the file. */
 static uint32_t measure_span_cost(struct session *session)
 {
-    size_t bytes = sizeof(struct lane) + SS_BLOCK_BYTES + COST_SPANS * SS_UNIT;
+    size_t bytes = SS_BLOCK_BYTES + COST_SPANS * SS_UNIT;
     unsigned char *memory = system_map_private(bytes);
     if (!memory) {
         return 0;
     }
-    struct ss_lane_block *block = (struct ss_lane_block *)(void *)memory;
-    unsigned char *records = memory + SS_BLOCK_BYTES;
-    struct lane *lane = (struct lane *)(void *)(records + COST_SPANS * SS_UNIT);
-    lane->block = block;
-    atomic_store(&lane->depth_limit, LANE_DEPTH_MAX);
-    atomic_store(&lane->limit, records + COST_SPANS * SS_UNIT);
+    struct lane lane = {.block = (struct ss_lane_block *)(void *)memory};
+    struct pen pen;
     int64_t best = INT64_MAX;
     for (int i = 0; i < COST_TRIES; i++) {
-        atomic_store(&lane->cursor, records);
+        pen_take_up(&pen, &lane);
+        pen.cursor = memory + SS_BLOCK_BYTES;
+        pen.limit = pen.cursor + COST_SPANS * SS_UNIT;
         int64_t start = ticks_clock_ns(CLOCK_MONOTONIC_RAW);
-        while (lane_can_begin(lane)) {
-            lane_begin(lane, 1, 0, session->clock);
-            if (!lane_can_end(lane)) {
-                break;
+        for (int k = 0; k < COST_SPANS && pen_can_begin(&pen); k++) {
+            pen_begin(&pen, 1, 0, session->clock);
+            if (pen_can_end(&pen)) {
+                pen_end(&pen, ticks_now(session->clock), 0, 0);
             }
-            lane_end(lane, ticks_now(session->clock), 0, 0);
         }
         int64_t took = ticks_clock_ns(CLOCK_MONOTONIC_RAW) - start;
-        lane_set_depth(lane, 0);
         best = took < best ? took : best;
     }
     system_unmap(memory, bytes);

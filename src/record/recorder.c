@@ -1,68 +1,50 @@
-/* The public calls. Each has a fast path (recording, with the counter as clock, and a lane that
- * has room) and falls back to session_lane() for everything else. */
+/* The public calls. Each has a fast path (this thread has a lane of the present recording, with
+ * room in it) and falls back to session_pen() for everything else. */
 #include "stepscope/recorder.h"
 
 #include "base/compiler.h"
-#include "lane.h"
 #include "session.h"
 #include <string.h>
 
-static inline int mode(void)
+static uint64_t now_of(const struct pen *pen)
 {
-    return atomic_load_explicit(&session_mode, memory_order_relaxed);
-}
-
-static uint64_t now_on(const struct lane *lane)
-{
-    return session_now(lane->session);
+    return ticks_now(pen->lane->session->clock);
 }
 
 ATTR_NOINLINE static void begin_slow(ss_name name, unsigned flags)
 {
-    struct lane *lane = session_lane();
-    if (lane) {
-        lane_begin_slow(lane, name, flags,
-                        mode() == MODE_COUNTER ? SS_CLOCK_TSC : SS_CLOCK_RAW);
+    struct pen *pen = session_pen();
+    if (pen) {
+        pen_begin_slow(pen, name, flags, pen->lane->session->clock);
     }
 }
 
 void ss_begin(ss_name name, unsigned flags)
 {
-    if (UNLIKELY(mode() != MODE_COUNTER)) {
-        if (mode() != MODE_OFF) {
-            begin_slow(name, flags);
-        }
-        return;
-    }
-    struct lane *lane = session_tls;
-    if (LIKELY(lane_can_begin(lane))) {
-        lane_begin(lane, name, flags, SS_CLOCK_TSC);
-    } else {
+    struct pen *pen = &session_tls;
+    const int32_t now = gate_now();
+    if (LIKELY(pen->fast_gate == now && pen_can_begin(pen))) {
+        pen_begin(pen, name, flags, SS_CLOCK_TSC);
+    } else if (now != GATE_OFF) {
         begin_slow(name, flags);
     }
 }
 
 ATTR_NOINLINE static void end_slow(unsigned flags, int64_t arg)
 {
-    struct lane *lane = session_lane();
-    if (lane) {
-        lane_end_slow(lane, now_on(lane), flags, arg);
+    struct pen *pen = session_pen();
+    if (pen) {
+        pen_end_slow(pen, now_of(pen), flags, arg);
     }
 }
 
 void ss_end(unsigned flags, int64_t arg)
 {
-    if (UNLIKELY(mode() != MODE_COUNTER)) {
-        if (mode() != MODE_OFF) {
-            end_slow(flags, arg);
-        }
-        return;
-    }
-    const uint64_t now = ticks_counter();
-    struct lane *lane = session_tls;
-    if (LIKELY(lane_can_end(lane))) {
-        lane_end(lane, now, flags, arg);
-    } else {
+    struct pen *pen = &session_tls;
+    const int32_t now = gate_now();
+    if (LIKELY(pen->fast_gate == now && pen_can_end(pen))) {
+        pen_end(pen, ticks_counter(), flags, arg);
+    } else if (now != GATE_OFF) {
         end_slow(flags, arg);
     }
 }
@@ -75,35 +57,25 @@ ATTR_NOINLINE static void switch_slow(ss_name next, unsigned flags)
 
 void ss_switch(ss_name next, unsigned flags)
 {
-    if (UNLIKELY(mode() != MODE_COUNTER)) {
-        if (mode() != MODE_OFF) {
-            switch_slow(next, flags);
-        }
-        return;
-    }
-    const uint64_t now = ticks_counter();
-    struct lane *lane = session_tls;
-    if (LIKELY(lane_can_end(lane))) {
-        lane_write_span(lane, now, 0, 0);
-        lane_reopen(lane, now, next, flags);
-    } else {
+    struct pen *pen = &session_tls;
+    const int32_t now = gate_now();
+    if (LIKELY(pen->fast_gate == now && pen_can_end(pen))) {
+        pen_switch(pen, next, flags, SS_CLOCK_TSC);
+    } else if (now != GATE_OFF) {
         switch_slow(next, flags);
     }
 }
 
-/* The lane for a record that is not a span; NULL: off. */
-static struct lane *lane_for_record(void)
+/* The pen for a record that is not a span; NULL: off. */
+static struct pen *pen_for_record(void)
 {
-    return mode() == MODE_OFF ? NULL : session_lane();
+    return gate_now() == GATE_OFF ? NULL : session_pen();
 }
 
 ss_ticks ss_now(void)
 {
-    if (mode() == MODE_COUNTER) {
-        return ticks_counter();
-    }
-    const struct lane *lane = lane_for_record();
-    return lane ? now_on(lane) : 0;
+    const struct pen *pen = pen_for_record();
+    return pen ? now_of(pen) : 0;
 }
 
 ss_ticks ss_ticks_of_ns(int64_t duration_ns)
@@ -113,90 +85,99 @@ ss_ticks ss_ticks_of_ns(int64_t duration_ns)
 
 void ss_append(ss_name name, ss_ticks start, ss_ticks end, unsigned flags, int64_t arg)
 {
-    struct lane *lane = lane_for_record();
-    if (!lane) {
+    struct pen *pen = pen_for_record();
+    if (!pen) {
         return;
     }
-    const uint64_t first = session_store(lane->session)->header->start_ticks;
+    const uint64_t first = pen->lane->session->first.ticks;
+    start = start < first ? first : start; /* readers take an earlier time for damage */
     struct ss_rec_span span = {.head = {.kind = SS_KIND_SPAN, .name = SS_NAME_ID(name)},
-                               .start_ticks = start < first ? first : start,
+                               .start_ticks = start,
                                .end_ticks = end < start ? start : end,
                                .arg = arg};
-    span.end_ticks = span.end_ticks < first ? first : span.end_ticks;
     span.head.flags = (uint16_t)(flags | SS_FLAG_APPENDED);
-    if (!lane_put_units(lane, &span, 1, false)) {
-        lane_lose(lane, SS_NAME_NEST(name) & SS_NEST_STAGE, now_on(lane));
+    if (!pen_put(pen, &span, 1)) {
+        pen_lose(pen, SS_NAME_NEST(name) & SS_NEST_STAGE, now_of(pen));
     }
 }
 
-static void put(unsigned kind, ss_name name, unsigned flags, uint64_t value)
+static void put(const void *record, unsigned units, struct pen *pen, uint64_t now)
 {
-    struct lane *lane = lane_for_record();
-    if (lane) {
-        lane_put_point(lane, kind, name, flags, now_on(lane), value, 0);
+    if (!pen_put(pen, record, units)) {
+        pen_lose(pen, -1, now);
+    }
+}
+
+static void put_point(enum ss_kind kind, ss_name name, unsigned flags, uint64_t value)
+{
+    struct pen *pen = pen_for_record();
+    if (pen) {
+        struct ss_rec_point point = {.head = {.kind = (uint8_t)kind, .name = SS_NAME_ID(name)},
+                                     .ticks = now_of(pen),
+                                     .value = value};
+        point.head.flags = (uint16_t)flags;
+        put(&point, 1, pen, point.ticks);
     }
 }
 
 void ss_step(uint64_t samples)
 {
-    put(SS_KIND_STEP, 0, 0, samples);
+    put_point(SS_KIND_STEP, 0, 0, samples);
 }
 
 void ss_loop_begin(ss_name loop)
 {
-    put(SS_KIND_LOOP_BEGIN, loop, 0, 0);
+    put_point(SS_KIND_LOOP_BEGIN, loop, 0, 0);
 }
 
 void ss_loop_end(unsigned flags)
 {
-    put(SS_KIND_LOOP_END, 0, flags, 0);
+    put_point(SS_KIND_LOOP_END, 0, flags, 0);
 }
 
 void ss_epoch_begin(uint64_t epoch)
 {
-    put(SS_KIND_EPOCH_BEGIN, 0, 0, epoch);
+    put_point(SS_KIND_EPOCH_BEGIN, 0, 0, epoch);
 }
 
 void ss_epoch_end(unsigned flags)
 {
-    put(SS_KIND_EPOCH_END, 0, flags, 0);
+    put_point(SS_KIND_EPOCH_END, 0, flags, 0);
 }
 
 void ss_counter(ss_name name, double value)
 {
     uint64_t bits;
     memcpy(&bits, &value, sizeof bits);
-    put(SS_KIND_COUNTER, name, 0, bits);
+    put_point(SS_KIND_COUNTER, name, 0, bits);
 }
 
 void ss_mark(ss_name name, const char *text)
 {
-    struct lane *lane = lane_for_record();
-    if (!lane) {
+    struct pen *pen = pen_for_record();
+    if (!pen) {
         return;
     }
     struct ss_rec_text mark = {.head = {.kind = SS_KIND_MARK, .name = SS_NAME_ID(name)},
-                               .ticks = now_on(lane)};
-    if (!lane_put_text(lane, &mark, text, NULL, false)) {
-        lane_lose(lane, -1, mark.ticks);
+                               .ticks = now_of(pen)};
+    if (!pen_put_text(pen, &mark, text, NULL)) {
+        pen_lose(pen, -1, mark.ticks);
     }
 }
 
 void ss_plan(uint64_t steps, uint64_t epochs, uint64_t steps_per_epoch, uint64_t batch)
 {
-    struct lane *lane = lane_for_record();
-    if (!lane) {
+    struct pen *pen = pen_for_record();
+    if (!pen) {
         return;
     }
     struct ss_rec_plan plan = {.head = {.kind = SS_KIND_PLAN},
-                               .ticks = now_on(lane),
+                               .ticks = now_of(pen),
                                .steps = steps,
                                .epochs = epochs,
                                .steps_per_epoch = steps_per_epoch,
                                .batch = batch};
-    if (!lane_put_units(lane, &plan, 2, false)) {
-        lane_lose(lane, -1, plan.ticks);
-    }
+    put(&plan, 2, pen, plan.ticks);
 }
 
 ss_name ss_intern(const char *text, enum ss_stage stage, enum ss_role role,

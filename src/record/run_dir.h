@@ -7,7 +7,8 @@
 #include <stdbool.h>
 
 struct run_settings {
-    bool set;
+    bool set;         /* a recording is on: a forked child goes on with these */
+    bool decided_off; /* nothing was wanted, or it failed, or it was stopped */
     int rank, world;
     uint64_t cap_bytes;
     char dir[3800]; /* "": none was given; absolute once run_dir_make() is through */

@@ -3,53 +3,40 @@
 #include "attach.h"
 #include "base/error.h"
 #include "control.h"
-#include "names.h"
 #include "run_dir.h"
 #include "stepscope/reader.h"
 #include "system.h"
 #include <errno.h>
 #include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <sys/prctl.h>
 #include <unistd.h>
 
 enum { CALIBRATION_TRIES = 16, DEFAULT_CAP = 1 << 30 };
 static const int64_t DENY_NS = 100000000; /* after a thread got no lane, none is tried so long */
 
-static struct lane no_lane;   /* zero: poisoned */
-static struct lane busy_lane; /* this thread is inside the recorder: an event now is our own */
-
-_Atomic int session_mode = MODE_UNDECIDED;
-_Thread_local struct lane *session_tls __attribute__((tls_model(SS_TLS_MODEL))) = &no_lane;
+static _Atomic int32_t gate_before_start = GATE_UNDECIDED;
+_Atomic int32_t *gate = &gate_before_start;
+_Thread_local struct pen session_tls __attribute__((tls_model(SS_TLS_MODEL))) = {
+    .gate = GATE_NONE, .fast_gate = GATE_NONE};
 
 static pthread_mutex_t life_lock = PTHREAD_MUTEX_INITIALIZER;
 static pthread_mutex_t recorder_lock = PTHREAD_MUTEX_INITIALIZER;
 static _Atomic(struct session *) current;
 static _Atomic int64_t deny_until_ns;
-static struct run_settings settings; /* of the running session, and for children it forks */
+static struct run_settings settings; /* of the recording, and for children that it forks */
 static int last_error;
+static int32_t recordings; /* so far: makes each one's gate number */
 static pthread_key_t thread_key;
 
-struct store *session_store(struct session *session)
+static bool is_forked(void)
 {
-    return &session->store;
+    return gate_now() == GATE_FORKED;
 }
 
-bool session_is_over(struct session *session)
+static void set_pen_gate(struct pen *pen, int32_t value)
 {
-    return atomic_load(&session->over);
-}
-
-uint64_t session_now(struct session *session)
-{
-    return ticks_now(session->clock);
-}
-
-void session_thread_name(char out[32])
-{
-    memset(out, 0, 32);
-    prctl(PR_GET_NAME, out);
+    bool fast = value < GATE_BUSY && pen->lane && pen->lane->session->clock != SS_CLOCK_RAW;
+    pen->gate = value;
+    pen->fast_gate = fast ? value : GATE_NONE;
 }
 
 struct lane *session_lane_at(struct session *session, uint32_t number)
@@ -86,24 +73,33 @@ uint64_t session_ticks_of_ns(int64_t ns)
     if (!session || ns <= 0) {
         return 0;
     }
-    uint64_t rate = session->ticks_per_s;
-    return (uint64_t)((unsigned __int128)(uint64_t)ns * rate / 1000000000u);
+    return (uint64_t)((unsigned __int128)(uint64_t)ns * session->ticks_per_s / 1000000000u);
+}
+
+/* Recorder lock held. In a recording that is over, nothing more is written. */
+static void leave_lane(struct pen *pen)
+{
+    struct session *session = pen->lane->session;
+    if (session == atomic_load(&current)) {
+        attach_detach(pen);
+    } else {
+        attach_drop_user(session);
+    }
+    pen->lane = NULL;
+    set_pen_gate(pen, GATE_NONE);
 }
 
 static void on_thread_exit(void *unused)
 {
     (void)unused;
-    struct lane *lane = session_tls;
-    if (lane == &no_lane || lane == &busy_lane) {
+    struct pen *pen = &session_tls;
+    if (!pen->lane || pen->gate == GATE_BUSY || is_forked()) {
         return;
     }
-    session_tls = &busy_lane;
+    set_pen_gate(pen, GATE_BUSY);
     pthread_mutex_lock(&recorder_lock);
-    if (lane->session && lane->tid == system_tid()) { /* not a child of raw clone() */
-        attach_give_back(lane);
-    }
+    leave_lane(pen);
     pthread_mutex_unlock(&recorder_lock);
-    session_tls = &no_lane;
 }
 
 static void fill_header(struct session *session)
@@ -137,20 +133,21 @@ static void put_info(void *session, const char *key, const char *value)
 static int open_session(struct session *session)
 {
     session->clock = ticks_choose();
+    session->users = 1;
+    session->names_written = 1;
     ticks_read_pair(session->clock, CALIBRATION_TRIES, &session->first);
     int error = store_open(&session->store, settings.dir, settings.cap_bytes);
     if (error) {
         return error;
     }
     fill_header(session);
-    session->names_written = 1;
-    session->control = attach_new_lane(session);
-    if (!session->control) {
+    struct lane *control = attach_new_lane(session);
+    if (!control) {
         unlink(session->store.path);
         store_release(&session->store);
         return SS_E_NOMEM;
     }
-    lane_attach(session->control, 0, session->first.ticks);
+    pen_take_up(&session->control, control);
     run_dir_describe(put_info, session);
     control_put_names(session);
     struct ticks_pair second;
@@ -164,41 +161,35 @@ static int open_session(struct session *session)
     return SS_E_OK;
 }
 
+/* Life lock held, here and in what follows. */
 static int start_locked(void)
 {
     struct session *session = system_map_private(sizeof *session);
-    _Atomic uint32_t *alive = system_map_wiped(sizeof *alive);
-    int error = session && alive ? run_dir_make(&settings) : SS_E_NOMEM;
+    int error = session ? run_dir_make(&settings) : SS_E_NOMEM;
     if (!error) {
-        atomic_store(alive, 1);
-        session->alive = alive;
-        session->users = 1;
         error = open_session(session);
     }
     if (error) {
         if (session) {
             system_unmap(session, sizeof *session);
         }
-        if (alive) {
-            system_unmap(alive, sizeof *alive);
-        }
         return error;
     }
     store_note_error(&session->store, helper_start(session));
     atomic_store(&current, session);
-    atomic_store(&session_mode,
-                 session->clock == SS_CLOCK_RAW ? MODE_CLOCK : MODE_COUNTER);
+    atomic_store(gate, GATE_FIRST + recordings++ % (GATE_BUSY - GATE_FIRST));
     return SS_E_OK;
 }
 
 static void forget(struct session *session)
 {
     atomic_store(&current, NULL);
-    atomic_store(&session_mode, MODE_UNDECIDED);
-    session_tls = &no_lane;
+    session_tls.lane = NULL;
+    set_pen_gate(&session_tls, GATE_NONE);
     if (store_file_is_ours(&session->store)) {
         close(session->store.fd);
     }
+    atomic_store(gate, GATE_UNDECIDED);
 }
 
 static void before_fork(void)
@@ -233,18 +224,25 @@ static void after_fork_in_parent(void)
     pthread_mutex_unlock(&life_lock);
 }
 
-/* The child is off; its first event opens a file of its own (session_lane). */
+/* The child is off; its first event opens a file of its own (session_pen). */
 static void after_fork_in_child(void)
 {
     struct session *session = unlock_after_fork();
     if (session) {
         forget(session);
+    } else if (is_forked()) {
+        atomic_store(gate, settings.decided_off ? GATE_OFF : GATE_UNDECIDED);
     }
     pthread_mutex_unlock(&life_lock);
 }
 
 static void prepare_process(void)
 {
+    _Atomic int32_t *wiped = system_map_wiped(sizeof *wiped);
+    if (wiped) {
+        atomic_store(wiped, gate_now());
+        gate = wiped;
+    }
     pthread_key_create(&thread_key, on_thread_exit);
     pthread_atfork(before_fork, after_fork_in_parent, after_fork_in_child);
     system_stay_resident();
@@ -253,32 +251,36 @@ static void prepare_process(void)
 static int start_once(const struct run_settings *wanted)
 {
     static pthread_once_t once = PTHREAD_ONCE_INIT;
-    pthread_once(&once, prepare_process);
     if (atomic_load(&current)) {
         return SS_E_BUSY;
     }
     settings = *wanted;
-    int error = settings.dir[0] ? start_locked() : SS_E_OFF;
+    int error = SS_E_OFF;
+    if (settings.dir[0]) {
+        pthread_once(&once, prepare_process);
+        error = start_locked();
+    }
     settings.set = error == SS_E_OK;
+    settings.decided_off = error != SS_E_OK;
     last_error = error == SS_E_OFF ? SS_E_OK : error;
     if (error) {
-        atomic_store(&session_mode, MODE_OFF);
+        atomic_store(gate, GATE_OFF);
     }
     return error;
 }
 
 int session_start(const struct ss_options *options)
 {
-    struct lane *lane = session_tls;
-    session_tls = &busy_lane;
     int before = errno;
+    int32_t mine = session_tls.gate;
+    set_pen_gate(&session_tls, GATE_BUSY);
     struct run_settings wanted;
     run_dir_settings(&wanted, options, DEFAULT_CAP);
     pthread_mutex_lock(&life_lock);
     int error = start_once(&wanted);
     pthread_mutex_unlock(&life_lock);
+    set_pen_gate(&session_tls, mine);
     errno = before;
-    session_tls = lane;
     return error;
 }
 
@@ -291,22 +293,18 @@ static void end_file(struct session *session, enum ss_file_state state)
     __atomic_store_n(&session->store.header->state, (uint32_t)state, __ATOMIC_RELEASE);
 }
 
+/* Other threads may be in the middle of an event. Their lanes stay mapped until they have noticed,
+ * at their next event, that the gate has another number. */
 static void stop_locked(struct session *session)
 {
-    atomic_store(&session_mode, MODE_OFF);
+    atomic_store(gate, GATE_OFF);
     helper_stop(session);
     pthread_mutex_lock(&recorder_lock);
-    struct lane *mine = session_tls;
-    if (mine->session == session) {
-        attach_give_back(mine);
-        session_tls = &no_lane;
+    if (session_tls.lane && session_tls.lane->session == session) {
+        leave_lane(&session_tls);
     }
-    end_file(session, SS_FILE_STOPPED); /* while the control lane still takes records */
-    atomic_store(&session->over, true);
+    end_file(session, SS_FILE_STOPPED);
     atomic_store(&current, NULL);
-    for (uint32_t i = 0; i < atomic_load(&session->lanes); i++) {
-        lane_poison(session_lane_at(session, i));
-    }
     store_trim(&session->store, true);
     attach_drop_user(session);
     pthread_mutex_unlock(&recorder_lock);
@@ -318,7 +316,8 @@ void session_stop(void)
     pthread_mutex_lock(&life_lock);
     struct session *session = atomic_load(&current);
     settings.set = false;
-    if (session && atomic_load(session->alive) == 1) {
+    settings.decided_off = true;
+    if (session && !is_forked()) {
         stop_locked(session);
     }
     pthread_mutex_unlock(&life_lock);
@@ -326,14 +325,13 @@ void session_stop(void)
 }
 
 /* exit(): other threads may go on for a while, so nothing is taken from them. */
-__attribute__((destructor)) static void on_exit_of_process(void)
+__attribute__((destructor)) static void on_process_exit(void)
 {
     struct session *session = atomic_load(&current);
     struct timespec soon;
     clock_gettime(CLOCK_REALTIME, &soon);
     soon.tv_sec += 1;
-    if (!session || atomic_load(session->alive) != 1 ||
-        pthread_mutex_timedlock(&recorder_lock, &soon) != 0) {
+    if (!session || is_forked() || pthread_mutex_timedlock(&recorder_lock, &soon) != 0) {
         return;
     }
     end_file(session, SS_FILE_EXITED);
@@ -343,28 +341,32 @@ __attribute__((destructor)) static void on_exit_of_process(void)
 
 /* After clone() without fork handlers: locks may be held by threads that the child does not
  * have, so they are made anew. Of several threads, one does it. */
-static void resume_after_clone(struct session *session)
+static void resume_after_clone(void)
 {
-    uint32_t wiped = 0;
-    if (!atomic_compare_exchange_strong(session->alive, &wiped, 2)) {
+    int32_t forked = GATE_FORKED;
+    if (!atomic_compare_exchange_strong(gate, &forked, GATE_OFF)) {
         return;
     }
     pthread_mutex_t fresh = PTHREAD_MUTEX_INITIALIZER;
     life_lock = fresh;
     recorder_lock = fresh;
-    session->store.lock = fresh;
-    forget(session);
+    struct session *session = atomic_load(&current);
+    if (session) {
+        session->store.lock = fresh;
+        forget(session);
+    } else if (!settings.decided_off) {
+        atomic_store(gate, GATE_UNDECIDED);
+    }
 }
 
 uint32_t session_intern(const struct name *name)
 {
-    struct session *session = atomic_load(&current);
-    if (session && atomic_load(session->alive) != 1) {
-        resume_after_clone(session);
+    if (is_forked()) {
+        resume_after_clone();
     }
     pthread_mutex_lock(&recorder_lock);
     uint32_t id = names_intern(name);
-    session = atomic_load(&current);
+    struct session *session = atomic_load(&current);
     if (session) {
         control_put_names(session);
     }
@@ -374,61 +376,61 @@ uint32_t session_intern(const struct name *name)
 
 static struct session *session_for_event(void)
 {
-    struct session *session = atomic_load(&current);
-    if (session && atomic_load(session->alive) != 1) {
-        resume_after_clone(session);
-        session = NULL;
+    if (is_forked()) {
+        resume_after_clone();
     }
-    if (!session && atomic_load(&session_mode) == MODE_UNDECIDED) {
+    if (gate_now() == GATE_UNDECIDED) {
+        pthread_mutex_lock(&life_lock);
         struct run_settings wanted = settings;
         if (!wanted.set) {
             run_dir_settings(&wanted, NULL, DEFAULT_CAP);
         }
-        pthread_mutex_lock(&life_lock);
         (void)start_once(&wanted);
         pthread_mutex_unlock(&life_lock);
-        session = atomic_load(&current);
     }
-    return session;
+    return atomic_load(&current);
 }
 
-static struct lane *attach(struct lane *mine, struct session *session)
+/* Recorder lock held. */
+static bool pick_up_pen(struct pen *pen)
 {
-    pthread_mutex_lock(&recorder_lock);
-    if (mine->session && mine->session != session) {
-        attach_drop_user(mine->session); /* it was stopped, and this thread has noticed */
+    struct session *session = atomic_load(&current);
+    if (pen->lane && pen->lane->session != session) {
+        leave_lane(pen); /* that recording was stopped, and this thread has noticed */
     }
-    struct lane *lane = session == atomic_load(&current) ? attach_take(session) : NULL;
-    pthread_mutex_unlock(&recorder_lock);
-    if (lane) {
-        pthread_setspecific(thread_key, lane);
+    if (!session || pen->lane) {
+        return session && pen->lane;
     }
-    return lane;
+    if (!attach_pen(session, pen)) {
+        atomic_store(&deny_until_ns, system_coarse_ns() + DENY_NS);
+        return false;
+    }
+    pthread_setspecific(thread_key, pen);
+    return true;
 }
 
-struct lane *session_lane(void)
+struct pen *session_pen(void)
 {
-    struct lane *mine = session_tls;
-    if (mine == &busy_lane) {
+    struct pen *pen = &session_tls;
+    int32_t now = gate_now();
+    if (pen->gate == now) {
+        return pen;
+    }
+    if (pen->gate == GATE_BUSY || now == GATE_OFF) {
         return NULL;
     }
-    if (atomic_load_explicit(&mine->depth_limit, memory_order_relaxed) != 0) {
-        return mine;
-    }
     int before = errno;
-    struct lane *lane = NULL;
-    session_tls = &busy_lane;
+    bool ready = false;
+    set_pen_gate(pen, GATE_BUSY); /* an event from here on is our own: malloc() may be hooked */
     struct session *session = session_for_event();
     if (session && system_coarse_ns() >= atomic_load(&deny_until_ns)) {
-        lane = attach(mine, session);
-        mine = &no_lane;
-        if (!lane) {
-            atomic_store(&deny_until_ns, system_coarse_ns() + DENY_NS);
-        }
+        pthread_mutex_lock(&recorder_lock);
+        ready = pick_up_pen(pen);
+        pthread_mutex_unlock(&recorder_lock);
     }
-    session_tls = lane ? lane : mine;
+    set_pen_gate(pen, ready ? gate_now() : GATE_NONE);
     errno = before;
-    return lane;
+    return ready ? pen : NULL;
 }
 
 const char *session_status(void)

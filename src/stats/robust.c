@@ -124,12 +124,12 @@ double robust_lag1(const double *x, size_t count)
     return alone > 0 ? together / alone : 0;
 }
 
-double robust_lag1_corrected(const double *x, size_t count)
+double robust_lag1_corrected(const double *x, size_t count, int levels)
 {
-    if (count < 8)
+    if (count < 8 * (size_t)levels)
         return 0;
     double n = (double)count;
-    double r = (n * robust_lag1(x, count) + 1) / (n - 4);
+    double r = (n * robust_lag1(x, count) + levels) / (n - 4 * levels);
     return fmin(fmax(r, 0), 1 - 2 / n);
 }
 

@@ -27,9 +27,11 @@ void robust_despike(const double *x, size_t count, double *out, double *scratch)
 /* Correlation of neighbours, of the values as they are: winsorise first, else spikes hide it. */
 double robust_lag1(const double *x, size_t count);
 
-/* The same, corrected for the low bias that it has in short series, (count r + 1) / (count - 4),
- * and kept within 0 and 1 - 2 / count. 0 below 8 values. */
-double robust_lag1_corrected(const double *x, size_t count);
+/* The same, corrected for the low bias that it has in short series of which `levels` means were
+ * taken out: (count r + levels) / (count - 4 levels), within 0 and 1 - 2 / count. A series has one
+ * level, its mean; one from which a line or k shifts were taken out has 2 or k + 1. 0 below 8
+ * values a level. */
+double robust_lag1_corrected(const double *x, size_t count, int levels);
 
 /* Median slope of all pairs, in units a place (Theil and Sen). Scratch: count (count - 1) / 2. */
 double robust_slope(const double *y, size_t count, double *scratch);

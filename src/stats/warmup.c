@@ -24,20 +24,31 @@ static double median_of(const double *x, size_t count)
     return robust_median(x, count, scratch);
 }
 
+/* The second half as it would be without its trend, which is not noise. */
+static void take_trend_out(const double *half, size_t count, double *out)
+{
+    size_t part = count / 2;
+    double rise = median_of(half + count - part, part) - median_of(half, part);
+    double slope = rise / (double)(count - part);
+    for (size_t i = 0; i < count; i++)
+        out[i] = half[i] - slope * (double)i;
+}
+
 static void make_reference(const struct cells *cells, struct reference *ref)
 {
+    double even[CELLS_MAX];
     double scratch[CELLS_MAX];
     ref->count = cells_medians(cells, 0, ref->medians);
     ref->width = ref->count >= 50 ? 5 : 3;
     const double *half = ref->medians + ref->count / 2;
     size_t count = ref->count - ref->count / 2;
     ref->level = median_of(half, count);
-    ref->sigma = robust_sigma(half, count, ref->level, scratch);
+    take_trend_out(half, count, even);
+    ref->sigma = robust_sigma(even, count, median_of(even, count), scratch);
     double noise = 1.25 * ref->sigma / sqrt((double)ref->width);
     ref->tolerance = fmax(TOLERANCE * ref->level, 3 * noise);
-    double tame[CELLS_MAX];
-    robust_winsorise(half, count, tame, scratch);
-    double r = robust_lag1_corrected(tame, count);
+    robust_winsorise(even, count, even, scratch);
+    double r = robust_lag1_corrected(even, count, 2);
     ref->inflation = (1 + r) / (1 - r);
 }
 
@@ -51,18 +62,19 @@ static bool differ(const struct reference *ref, double a, size_t a_count, double
 }
 
 /* Goes back from the half to the first stretch of cells at another level; all that is before its
- * end must differ as a whole. Returns the first cell after it, 0 if there is none; `*difference`
- * says how that level differs. */
-static size_t last_change(const struct reference *ref, double *difference)
+ * end must differ as a whole, to the same side. Returns the first cell after it, 0 if there is
+ * none; `*before` is the level of what is before. */
+static size_t last_change(const struct reference *ref, double *before)
 {
     size_t half = ref->count - ref->count / 2;
     for (size_t i = ref->count / 2 - ref->width + 1; i-- > 0;) {
-        *difference = median_of(ref->medians + i, ref->width) - ref->level;
-        if (fabs(*difference) <= ref->tolerance)
+        double here = median_of(ref->medians + i, ref->width);
+        if (fabs(here - ref->level) <= ref->tolerance)
             continue;
         size_t start = i + ref->width / 2 + 1;
-        double before = median_of(ref->medians, start);
-        if (differ(ref, before, start, ref->level, half))
+        *before = median_of(ref->medians, start);
+        if ((here > ref->level) == (*before > ref->level) &&
+            differ(ref, *before, start, ref->level, half))
             return start;
     }
     return 0;
@@ -109,21 +121,15 @@ static bool second_half_drifts(const struct reference *ref)
 static void classify(const struct cells *cells, const struct reference *ref,
                      struct warmup *out)
 {
-    double difference = 0;
-    size_t cell = last_change(ref, &difference);
-    out->class = WARMUP_FLAT;
-    if (cell > 0) {
+    double before = 0;
+    size_t cell = last_change(ref, &before);
+    bool reaches_half = cell > ref->count / 2 - ref->width;
+    bool slower_first = cell > 0 && before > ref->level;
+    if (cell > 0)
         out->change = (int64_t)cell * cells->size;
-        out->class = difference > 0 ? WARMUP_SLOWER_FIRST : WARMUP_FASTER_FIRST;
-    }
-    if (cell > ref->count / 2 - ref->width) {
-        out->class = WARMUP_NO_STEADY_STATE;
-        out->start = cells_cut(cells, cells->windows / 2);
-        out->granularity = cells->size;
-        return;
-    }
-    if (out->class == WARMUP_SLOWER_FIRST) {
-        out->start = out->change;
+    if (slower_first) {
+        int64_t half = cells->windows / 2;
+        out->start = reaches_half ? cells_cut(cells, half) : out->change;
         out->granularity = cells->size;
     } else {
         out->start = slow_head(cells, ref);
@@ -131,6 +137,12 @@ static void classify(const struct cells *cells, const struct reference *ref,
     }
     if (second_half_drifts(ref))
         out->class = WARMUP_DRIFTING;
+    else if (reaches_half)
+        out->class = WARMUP_NO_STEADY_STATE;
+    else if (cell > 0)
+        out->class = slower_first ? WARMUP_SLOWER_FIRST : WARMUP_FASTER_FIRST;
+    else
+        out->class = WARMUP_FLAT;
 }
 
 static double warmup_cost(const struct cells *cells, const struct warmup *warmup)

@@ -1,6 +1,6 @@
 """Packs process files, from docs/format.md alone and without a look at decoder.py.
 
-Nothing here checks anything: most of what the tests need is a file that no recorder writes.
+Nothing here checks anything: most of what the tests need, no recorder would write.
 """
 
 import struct
@@ -61,7 +61,8 @@ def calibration(ticks, raw_ns, realtime_ns=0, bracket=0, **head):
 
 def sample(ticks, tid, frames, count=None, **head):
     count = len(frames) if count is None else count
-    return record(11, struct.pack(f"<QIHH{len(frames)}I", ticks, tid, count, 0, *frames), **head)
+    return record(11, struct.pack(f"<QIHH{len(frames)}I", ticks, tid, count, 0, *frames),
+                  **head)
 
 
 def two_texts(kind, prefix, first, second, lengths=None, **head):
@@ -105,12 +106,14 @@ def open_span(start, name=0, flags=0, depth=0, nest=0, kind=SPAN):
 
 
 class ProcessFile:
-    """A process file under construction. Header fields are keywords, named as in the document."""
+    """A process file in the making. Header fields are keywords, named as on the page."""
 
     FIELDS = {
-        "magic": (0, "8s", b"stepscop"), "version": (8, "H", 1), "min_reader": (10, "H", 1),
+        "magic": (0, "8s", b"stepscop"), "version": (8, "H", 1),
+        "min_reader": (10, "H", 1),
         "segment_bytes": (12, "I", SEGMENT_BYTES), "block_bytes": (16, "I", BLOCK_BYTES),
-        "inline_offset": (20, "I", 2048), "clock": (32, "B", 0), "pid": (40, "I", 4_000_000_000),
+        "inline_offset": (20, "I", 2048), "clock": (32, "B", 0),
+        "pid": (40, "I", 4_000_000_000),
         "process_start": (48, "Q", 77), "boot_id": (56, "16s", b"b" * 16),
         "file_id": (72, "16s", b"f" * 16), "rank": (88, "i", -1),
         "start_ticks": (104, "Q", START), "start_raw_ns": (112, "q", START_NS),
@@ -174,7 +177,7 @@ RUNS = {}
 
 
 def run(build):
-    """Adds a function to the catalogue; it returns a ProcessFile, bytes, or files by name."""
+    """Puts a function into the catalogue: a ProcessFile, bytes, or files by name."""
     RUNS[build.__name__] = build
     return build
 
@@ -182,7 +185,8 @@ def run(build):
 def control(*records, clock=0, **header):
     """A process whose control lane holds two names and then these records."""
     process = ProcessFile(clock=clock, **header)
-    process.block(0, name(1, b"forward", b"Net", stage=3, role=3), name(2, b"loader", stage=1),
+    process.block(0, name(1, b"forward", b"Net", stage=3, role=3),
+                  name(2, b"loader", stage=1),
                   *records)
     return process
 

@@ -1,4 +1,4 @@
-"""Runs with damage of every sort that section 8 of docs/format.md names, and killed ones."""
+"""Damage of every sort that section 8 of docs/format.md names, and killed processes."""
 
 import struct
 
@@ -8,7 +8,6 @@ from builder import (
     span, spans, step, system, thread_begin, thread_end, two_texts)
 
 FILE = "p-100-77-00000000000000aa.ssp"
-OTHER_FILE = "p-101-78-00000000000000bb.ssp"
 T = START
 
 
@@ -32,13 +31,15 @@ def after_a_bad_record(*bad, **header):
 @run
 def bad_heads():
     return after_a_bad_record(record(0, bytes(24)), record(0, bytes(24), name=1),
-                              record(1, bytes(24), units=0), record(99, bytes(24), units=0),
+                              record(1, bytes(24), units=0),
+                              record(99, bytes(24), units=0),
                               record(0, bytes(24), units=0, nest=1))
 
 
 @run
 def bad_units():
-    return after_a_bad_record(plan(T + 9, units=1), calibration(T + 9, START_NS + 9, units=1))
+    return after_a_bad_record(plan(T + 9, units=1),
+                              calibration(T + 9, START_NS + 9, units=1))
 
 
 @run
@@ -50,16 +51,18 @@ def bad_lengths():
         frame(1, 1, b"x" * 20, b"y" * 20, lengths=(0xFFFF, 0xFFFF), **full),
         name(1, b"x" * 20, b"y" * 20, lengths=(41, 0), **full),
         info(b"x" * 20, b"y" * 20, lengths=(0, 41), **full),
-        two_texts(18, struct.pack("<QI", T + 9, 7), b"x" * 40, b"", lengths=(41, 0), **full),
-        sample(T + 9, 1, [1, 2], count=3), sample(T + 9, 1, [1] * 10, count=0x4000, **full))
+        two_texts(18, struct.pack("<QI", T + 9, 7), b"x" * 40, b"", lengths=(41, 0),
+                  **full),
+        sample(T + 9, 1, [1, 2], count=3),
+        sample(T + 9, 1, [1] * 10, count=0x4000, **full))
 
 
 @run
 def second_lengths_that_do_not_count():
-    """Offset 22 is reserved in marks, samples and thread_begins, so its value is ignored."""
+    """Offset 22 is reserved in marks, samples and thread_begins: it is ignored."""
     process = control()
-    process.block(1, *(record(kind, struct.pack("<QIHH", T + 9, 7, 2, 0xFFFF) + b"ab345678")
-                       for kind in (8, 11, 18)), spans(T + 20, 1))
+    body = struct.pack("<QIHH", T + 9, 7, 2, 0xFFFF) + b"ab345678"
+    process.block(1, *(record(kind, body) for kind in (8, 11, 18)), spans(T + 20, 1))
     return process
 
 
@@ -71,7 +74,7 @@ def bad_order_of_start_and_end():
 
 def one_of_each_with_ticks(ticks):
     """Records of every kind that has ticks, all of them at the same time."""
-    return [span(ticks, ticks), step(ticks), at(3, ticks), at(4, ticks), at(5, ticks), at(6, ticks),
+    return [span(ticks, ticks), step(ticks), *(at(kind, ticks) for kind in (3, 4, 5, 6)),
             counter(ticks, 1.0), mark(ticks, b"m"), plan(ticks), calibration(ticks, 1),
             sample(ticks, 1, [1]), hook(ticks, b"t"), span(ticks, ticks, 1, PERTURBED),
             system(ticks, 1.0), thread_begin(ticks, 5), thread_end(ticks),
@@ -96,19 +99,22 @@ def around_the_horizon(horizon, **header):
 
 @run
 def horizon_after_the_end():
-    return around_the_horizon(T + 5000 + 60 * 10, ticks_per_s=10, beats=1, end_ticks=T + 5000,
+    return around_the_horizon(T + 5000 + 60 * 10, ticks_per_s=10, beats=1,
+                              end_ticks=T + 5000,
                               beat1_ticks=T + 4000, beat0_ticks=T + 3000)
 
 
 @run
 def horizon_after_the_whole_beat():
-    return around_the_horizon(T + 5000 + 60 * 10, ticks_per_s=10, beats=1, state=1, end_ticks=0,
+    return around_the_horizon(T + 5000 + 60 * 10, ticks_per_s=10, beats=1, state=1,
+                              end_ticks=0,
                               beat1_ticks=T + 5000, beat0_ticks=T + 3000)
 
 
 @run
 def horizon_after_the_other_beat():
-    return around_the_horizon(T + 5000 + 60 * 10, ticks_per_s=10, beats=1, state=1, end_ticks=0,
+    return around_the_horizon(T + 5000 + 60 * 10, ticks_per_s=10, beats=1, state=1,
+                              end_ticks=0,
                               beat1_ticks=T + 4000, beat0_ticks=T + 5000)
 
 
@@ -119,12 +125,14 @@ def horizon_after_the_start():
 
 @run
 def horizon_without_beats():
-    return around_the_horizon(T + 5000 + 60 * 10, ticks_per_s=10, beats=0, end_ticks=T + 5000)
+    return around_the_horizon(T + 5000 + 60 * 10, ticks_per_s=10, beats=0,
+                              end_ticks=T + 5000)
 
 
 @run
 def horizon_beyond_all_ticks():
-    return around_the_horizon(2**64 - 2, ticks_per_s=2**64 - 1, beats=1, end_ticks=T + 5000)
+    return around_the_horizon(2**64 - 2, ticks_per_s=2**64 - 1, beats=1,
+                              end_ticks=T + 5000)
 
 
 @run
@@ -151,7 +159,8 @@ def records_that_do_not_fit():
 @run
 def no_process_files():
     good = control()
-    files = {"a-empty.ssp": b"", "b-short.ssp": good.bytes(1023), "c-noise.ssp": b"\xa5" * 3000}
+    files = {"a-empty.ssp": b"", "b-short.ssp": good.bytes(1023),
+             "c-noise.ssp": b"\xa5" * 3000}
     for letter, header in zip("defgh", ({"magic": b"stepscoq"}, {"segment_bytes": 4096},
                                         {"block_bytes": 0}, {"inline_offset": 2049},
                                         {"min_reader": 2, "version": 2})):
@@ -190,8 +199,8 @@ def min_reader_0():
 def files_that_are_not_known():
     process = control()
     process.block(1, spans(T, 2))
-    return {FILE: process, "manifest": b"format: 1\n", ".gitignore": b"*\n", "x.ssp.bak": b"?",
-            "ssp": b"?", "q.SSP": b"?"}
+    return {FILE: process, "manifest": b"format: 1\n", ".gitignore": b"*\n",
+            "x.ssp.bak": b"?", "ssp": b"?", "q.SSP": b"?"}
 
 
 @run
@@ -211,11 +220,12 @@ def cuttable():
 
 
 # Sizes to which the file above is cut: around every border that rules 1 to 5 know.
-CUTS = [1024, 1025, 8191, 8192, 8193, 16383, 16384, 16385, 20000, 24575, 24576, 24577, 32768, 60000,
-        65535, 65536, 65537, 65599, 65600, 65601, 65631, 65632, 65633, 65696, 65700, 65727, 65728,
-        65760, 65823, 65824, 65855, 65856, 65951, 65952, 70000, 131071, 131072, 131135, 131136,
-        139264, 139265, 147455, 147456, 155648, 163839, 163840, 190000, 196608, 196671, 196672,
-        196673, 196704, 230000, 262112, 262143]
+CUTS = [1024, 1025, 8191, 8192, 8193, 16383, 16384, 16385, 20000, 24575, 24576, 24577,
+        32768, 60000, 65535, 65536, 65537, 65599, 65600, 65601, 65631, 65632, 65633,
+        65696, 65700, 65727, 65728, 65760, 65823, 65824, 65855, 65856, 65951, 65952,
+        70000, 131071, 131072, 131135, 131136, 139264, 139265, 147455, 147456, 155648,
+        163839, 163840, 190000, 196608, 196671, 196672, 196673, 196704, 230000, 262112,
+        262143]
 
 
 def cut(size):
@@ -238,7 +248,8 @@ def dying(spans=(), records=(), **header):
     return process
 
 
-STACK = [open_span(T + 10, name=2, depth=0, nest=0), open_span(T + 20, name=1, flags=TRAIN, depth=1,
+STACK = [open_span(T + 10, name=2, depth=0, nest=0),
+         open_span(T + 20, name=1, flags=TRAIN, depth=1,
                                                              nest=0x41),
          open_span(T + 30, name=77, flags=0x8000 | EVAL, depth=2, nest=0xC3)]
 
@@ -303,7 +314,8 @@ def open_spans_that_start_very_late():
 
 @run
 def open_spans_that_do_not_count():
-    return dying([open_span(T - 1), open_span(T), open_span(T + 1, kind=0), open_span(T + 2, kind=2),
+    return dying([open_span(T - 1), open_span(T), open_span(T + 1, kind=0),
+                  open_span(T + 2, kind=2),
                   open_span(0), open_span(T + 3, kind=255), open_span(T + 4, depth=6)],
                  [spans(T + 40, 2)])
 
@@ -315,7 +327,8 @@ def open_span_just_being_closed():
 
 @run
 def open_span_just_being_closed_before_other_records():
-    return dying(STACK, [span(T + 30, T + 60, 9, depth=2), step(T + 61), frame(1, 1, b"f", b"g")])
+    return dying(STACK, [span(T + 30, T + 60, 9, depth=2), step(T + 61),
+                         frame(1, 1, b"f", b"g")])
 
 
 @run
@@ -340,7 +353,8 @@ def open_span_further_out_being_closed():
 
 @run
 def open_span_being_closed_below_one_that_does_not_count():
-    return dying(STACK[:2] + [open_span(T + 30, kind=3, depth=2)], [span(T + 20, T + 60, 9, depth=1)])
+    return dying(STACK[:2] + [open_span(T + 30, kind=3, depth=2)],
+                 [span(T + 20, T + 60, 9, depth=1)])
 
 
 @run

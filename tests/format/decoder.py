@@ -1,9 +1,9 @@
 #!/usr/bin/python3
 """A second decoder of run directories, written from docs/format.md alone.
 
-It exists to keep that page honest: tests/format/test_agreement.py compares it with the C
-reader, and whoever of the two does not do what the page says is wrong. So it follows the page
-section by section, prefers plain statements to speed, and never raises whatever the bytes are.
+It exists to keep that page honest: test_agreement.py compares it with the C reader, and
+whoever of the two does not do what the page says is wrong. So it follows the page section
+by section, prefers plain statements to speed, and never raises whatever the bytes are.
 
     decoder.py RUN            every record of the run, merged, as JSON Lines
     decoder.py --losses RUN   what could not be read, as JSON Lines
@@ -105,7 +105,7 @@ class FileHeader:
         self.__dict__.update(unpack(FILE_HEADER, data, 0))
 
     def whole_beat(self):
-        """(ticks, raw ns) of the last whole round of the helper; None before the first."""
+        """(ticks, raw ns) of the helper's last round; None before the first."""
         if self.beats == 0:
             return None
         if self.beats & 1:
@@ -156,14 +156,15 @@ class Record:
 
 # 4. Words
 
-STAGES = ["other", "data", "transfer", "forward", "backward", "optimizer", "compute", "comm",
-          "sync", "callback", "eval", "infer", "checkpoint", "compile", "setup", "gc",
-          "produce", "user"]
-ROLES = ["none", "update", "train_call", "jit_call", "eval_call", "epoch", "user_step", "loop"]
+STAGES = ["other", "data", "transfer", "forward", "backward", "optimizer", "compute",
+          "comm", "sync", "callback", "eval", "infer", "checkpoint", "compile", "setup",
+          "gc", "produce", "user"]
+ROLES = ["none", "update", "train_call", "jit_call", "eval_call", "epoch", "user_step",
+         "loop"]
 SCOPES = ["none", "batch_begin", "batch_end", "epoch_begin", "epoch_end", "train_begin",
           "train_end"]
-FLAGS = ["train", "eval", "failed", "estimate", "perturbed", "overlay", "producer", "appended",
-         "unfinished"]
+FLAGS = ["train", "eval", "failed", "estimate", "perturbed", "overlay", "producer",
+         "appended", "unfinished"]
 UNFINISHED = 1 << 8
 
 
@@ -181,7 +182,7 @@ def flag_words(flags):
 
 @dataclass
 class Kind:
-    """What section 5 says on a kind: fewest units, fields, and where the lengths of texts are."""
+    """A line of section 5: fewest units, fields, and where the lengths of texts are."""
 
     word: str
     units: int
@@ -236,7 +237,8 @@ class Names:
         for record in records:
             if record.kind.word == "name":
                 fields = record.fields
-                name = Name(fields["text"], fields["object"], word(STAGES, fields["stage"]))
+                name = Name(fields["text"], fields["object"],
+                            word(STAGES, fields["stage"]))
                 self.names.setdefault(record.head.name, name)
         self.names[0] = Name("(unnamed)", "", "other")
 
@@ -285,7 +287,7 @@ class Clock:
 
 
 class Loss(NamedTuple):
-    """Bytes that could not be read: file, version, truncated, header, order or records."""
+    """Bytes that were not read: file, version, truncated, header, order or records."""
 
     kind: str
     offset: int
@@ -308,8 +310,8 @@ class Lane:
 class Process:
     """One file, read by the rules of section 8.
 
-    `given_up` are the offsets of segments that changed hands while they were read; `dead` forces
-    the answer of rule 9.
+    `given_up` are the offsets of segments that changed hands while they were read; `dead`
+    forces the answer of rule 9.
     """
 
     def __init__(self, data, given_up=(), dead=None):
@@ -345,7 +347,8 @@ class Process:
             return False
         header = FileHeader(self.data)
         if (header.magic != FILE_MAGIC or header.segment_bytes != SEGMENT_BYTES
-                or header.block_bytes != BLOCK_BYTES or header.inline_offset != INLINE_OFFSET):
+                or header.block_bytes != BLOCK_BYTES
+                or header.inline_offset != INLINE_OFFSET):
             self.lose("file", 0, size)
             return False
         if header.min_reader > VERSION:
@@ -476,32 +479,37 @@ class Process:
 
     def payload_bytes(self, kind, offset):
         """Bytes that the texts or the frames of a record claim."""
-        lengths = [struct.unpack_from("<H", self.data, offset + at)[0] for _, at in kind.texts]
+        lengths = [self.length(offset + at) for _, at in kind.texts]
         if kind.word == "sample":
-            lengths.append(4 * struct.unpack_from("<H", self.data, offset + 20)[0])
+            lengths.append(4 * self.length(offset + 20))
         return sum(lengths)
+
+    def length(self, offset):
+        return struct.unpack_from("<H", self.data, offset)[0]
 
     def ticks_of(self, kind, offset):
         """The points of time in a record: none, its ticks, or start and end."""
         return [struct.unpack_from("<Q", self.data, offset + at)[0]
-                for name, at, _ in kind.layout if name in ("ticks", "start_ticks", "end_ticks")]
+                for name, at, _ in kind.layout
+                if name in ("ticks", "start_ticks", "end_ticks")]
 
     def read_record(self, head, offset):
         kind = KINDS[head.kind]
         fields = unpack(kind.layout, self.data, offset)
         at = offset + TEXTS_OFFSET
         for name, length_at in kind.texts:
-            length = struct.unpack_from("<H", self.data, offset + length_at)[0]
+            length = self.length(offset + length_at)
             fields[name] = self.data[at:at + length].decode("utf-8", "replace")
             at += length
         if kind.word == "sample":
-            fields["frames"] = list(struct.unpack_from(f"<{fields['frames']}I", self.data, at))
+            form = f"<{fields['frames']}I"
+            fields["frames"] = list(struct.unpack_from(form, self.data, at))
         return Record(kind, head, fields)
 
     # Rule 8
 
     def open_spans(self, lane):
-        """The entries of the lane's stack that count, as (start, head), outermost first."""
+        """The entries of the stack that count, as (start, head), outermost first."""
         depth = unpack(LANE_BLOCK, self.data, lane.block)["depth"]
         stack = lane.block + OPEN_OFFSET
         if depth > MAX_DEPTH:
@@ -564,7 +572,7 @@ def has_ended(header):
         with open("/proc/sys/kernel/random/boot_id", encoding="ascii") as file:
             boot_id = bytes.fromhex(file.read().strip().replace("-", ""))
         with open(f"/proc/{header.pid}/stat", "rb") as file:
-            # Field 2 is a name in brackets that may hold anything, also brackets and blanks.
+            # Field 2 is a name in brackets that may hold anything, also brackets.
             after_name = file.read().rpartition(b")")[2].split()
         start = int(after_name[22 - 3])
     except (OSError, ValueError, IndexError):
@@ -572,7 +580,8 @@ def has_ended(header):
     beat = header.whole_beat()
     beat_ns = beat[1] if beat else header.start_raw_ns
     age_ns = time.clock_gettime_ns(time.CLOCK_MONOTONIC_RAW) - beat_ns
-    return boot_id != header.boot_id or start != header.process_start or age_ns >= 5 * 10**9
+    return (boot_id != header.boot_id or start != header.process_start
+            or age_ns >= 5 * 10**9)
 
 
 def read_file(path):
@@ -589,7 +598,7 @@ def read_file(path):
 
 
 class Run:
-    """The process files of a run, as (name, bytes) or (name, bytes, given up segments)."""
+    """The process files of a run: (name, bytes) or (name, bytes, segments given up)."""
 
     def __init__(self, files, dead=None):
         self.names = [name for name, *_ in files]
@@ -608,12 +617,13 @@ class Run:
         return cls(files, dead)
 
     def merged(self):
-        """Rule 7: every record as (time in ns, process, lane, place, record), in order."""
+        """Rule 7: every record as (ns, process, lane, place, record), in order."""
         records = []
         for index, process in enumerate(self.processes):
             for number, lane in process.lanes.items():
                 for place, record in enumerate(lane.records):
-                    records.append((process.clock.ns(record.time), index, number, place, record))
+                    ns = process.clock.ns(record.time)
+                    records.append((ns, index, number, place, record))
         records.sort(key=lambda entry: entry[:4])
         return records
 
@@ -645,7 +655,8 @@ def json_object(process, time_ns, index, lane, record):
                 line["object"] = name.object
     if kind == "name":
         fields.update(id=head.name, stage=word(STAGES, fields["stage"]),
-                      role=word(ROLES, fields["role"]), scope=word(SCOPES, fields["scope"]))
+                      role=word(ROLES, fields["role"]),
+                      scope=word(SCOPES, fields["scope"]))
     if kind == "system":
         line["state"] = word(SYSTEM_STATES, head.flags)
     fields.pop("ticks", None)
@@ -667,7 +678,8 @@ def json_lines(run):
 def main(arguments=None):
     parser = argparse.ArgumentParser(description="decode a run directory")
     parser.add_argument("run")
-    parser.add_argument("--losses", action="store_true", help="print what could not be read")
+    parser.add_argument("--losses", action="store_true",
+                        help="print what could not be read")
     life = parser.add_mutually_exclusive_group()
     life.add_argument("--dead", action="store_true", default=None,
                       help="take every process as ended")

@@ -1,5 +1,5 @@
 #!/usr/bin/python3
-"""Writes the small runs of the format tests: `make_runs.py DIRECTORY`, one directory each.
+"""Writes the runs of the format tests: `make_runs.py DIRECTORY`, a directory each.
 
 The runs are the functions marked with @run in whole_runs.py and damaged_runs.py.
 """

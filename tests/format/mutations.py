@@ -19,7 +19,8 @@ class Mutator:
         """An offset, mostly of a byte that has a meaning."""
         if self.random.random() < 0.1:
             return self.random.randrange(len(self.data))
-        near = self.random.choice(self.interesting) + self.random.choice((0, 0, 0, 1, -1, 4))
+        near = self.random.choice(self.interesting)
+        near += self.random.choice((0, 0, 0, 1, -1, 4))
         return min(max(near, 0), len(self.data) - 1)
 
     def flip_bits(self, data):
@@ -67,12 +68,13 @@ class Mutator:
             data[a], data[b] = data[b], data[a]
 
     def mutants(self, count):
-        changes = (self.flip_bits, self.set_bytes, self.zero_range, self.cut, self.swap_units,
-                   self.swap_segments, self.copy_segment)
+        changes = (self.flip_bits, self.set_bytes, self.zero_range, self.cut,
+                   self.swap_units, self.swap_segments, self.copy_segment)
         weights = (6, 6, 3, 2, 2, 1, 1)
         for _ in range(count):
             data = bytearray(self.data)
-            for change in self.random.choices(changes, weights, k=self.random.choice((1, 1, 2, 3))):
+            depth = self.random.choice((1, 1, 2, 3))
+            for change in self.random.choices(changes, weights, k=depth):
                 if data:
                     change(data)
             yield bytes(data)

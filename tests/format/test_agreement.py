@@ -1,10 +1,10 @@
 #!/usr/bin/python3
 """Compares the C reader with decoder.py: both must read every run the same way.
 
-The tool comes from STEPSCOPE_BIN (default build/release/stepscope), a program that records into
-the directory given as its argument from STEPSCOPE_RECORD_PROGRAM (default
-build/release/examples/loop). SOAK=1 tries many more damaged runs. The first runs that the two
-read differently are kept, and the failure says where.
+The tool comes from STEPSCOPE_BIN (default build/release/stepscope), a program that
+records into the directory given as its argument from STEPSCOPE_RECORD_PROGRAM (default
+build/release/examples/loop). SOAK=1 tries many more damaged runs. The first runs that the
+two read differently are kept, and the failure says where.
 """
 
 import glob
@@ -31,11 +31,12 @@ SOAK = os.environ.get("SOAK") == "1"
 MUTANTS = 2000 if SOAK else 40
 KEPT_RUNS = 3
 
-# Made runs that are small and have something of everything; what is damaged are copies of them.
-MUTATED = ["every_kind", "several_lanes", "the_same_place_twice", "clock_with_calibrations",
-           "clock_with_an_odd_beat", "open_spans_in_every_lane", "open_span_just_being_closed",
-           "appended_spans", "texts", "cut_at_65952", "horizon_after_the_whole_beat",
-           "names_missing_and_repeated"]
+# Made runs that are small and have something of everything: copies of them are damaged.
+MUTATED = ["every_kind", "several_lanes", "the_same_place_twice",
+           "clock_with_calibrations", "clock_with_an_odd_beat",
+           "open_spans_in_every_lane", "open_span_just_being_closed", "appended_spans",
+           "texts", "cut_at_65952",
+           "horizon_after_the_whole_beat", "names_missing_and_repeated"]
 
 
 def record_program():
@@ -47,7 +48,7 @@ def record_program():
 
 
 def missing(what):
-    """What a test does without something it needs: in CI it fails, elsewhere it is skipped."""
+    """Ends a test that lacks something: in CI it fails, elsewhere it is skipped."""
     if os.environ.get("CI") == "true":
         raise AssertionError(what)
     raise unittest.SkipTest(what)
@@ -68,14 +69,15 @@ class AgreementTest(unittest.TestCase):
             self.fail(f"{len(self.differences)} runs are read differently\n{text}")
 
     def tool(self, command, run):
-        process = subprocess.run([TOOL, command, run, "--json"], capture_output=True, timeout=60)
+        process = subprocess.run([TOOL, command, run, "--json"], capture_output=True,
+                                 timeout=60)
         self.assertGreaterEqual(process.returncode, 0, f"{command} died on {run}")
-        self.assertNotIn(b"Sanitizer", process.stderr, process.stderr.decode(errors="replace"))
+        self.assertNotIn(b"Sanitizer", process.stderr)
         return process.stdout
 
     def compare(self, run, what):
         """Notes how the two differ on a run; `what` says which one it is."""
-        ours = [json.loads(json.dumps(line)) for line in decoder.json_lines(decoder.Run.open(run))]
+        ours = list(decoder.json_lines(decoder.Run.open(run)))
         theirs = [json.loads(line) for line in self.tool("dump", run).splitlines()]
         for number, (our, their) in enumerate(zip_longest(ours, theirs), start=1):
             if our != their:
@@ -93,7 +95,8 @@ class AgreementTest(unittest.TestCase):
 
     def compare_mutants(self, data, count, what):
         run = os.path.join(self.directory, "mutant")
-        for number, mutant in enumerate(Mutator(data, zlib.crc32(what.encode())).mutants(count)):
+        mutator = Mutator(data, seed=zlib.crc32(what.encode()))
+        for number, mutant in enumerate(mutator.mutants(count)):
             make_runs.write_run({make_runs.FILE: mutant}, run)
             self.compare(run, f"{what}, mutant {number}")
 
@@ -121,7 +124,8 @@ class AgreementTest(unittest.TestCase):
     def test_damaged_golden_runs(self):
         for path in sorted(glob.glob(os.path.join(GOLDEN, "*", "*.ssp"))):
             with open(path, "rb") as file:
-                self.compare_mutants(file.read(4 * 65536), MUTANTS // 2, os.path.relpath(path, GOLDEN))
+                data = file.read(4 * 65536)
+            self.compare_mutants(data, MUTANTS // 2, os.path.relpath(path, GOLDEN))
 
     def test_fresh_run(self):
         run = os.path.join(self.directory, "run")

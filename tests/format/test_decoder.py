@@ -17,8 +17,8 @@ import damaged_runs
 import decoder
 import make_runs
 from builder import (
-    LOST, PERTURBED, RUNS, START, START_NS, ProcessFile, at, calibration, control, frame, mark,
-    name, open_span, plan, record, sample, span, spans, step, thread_begin)
+    LOST, PERTURBED, RUNS, START, START_NS, ProcessFile, calibration, control,
+    frame, mark, open_span, plan, record, sample, span, spans, step, thread_begin)
 
 T = START
 
@@ -31,7 +31,8 @@ def read(*files, dead=True):
 
 def made(run_name):
     files = make_runs.files_of(RUNS[run_name])
-    return decoder.Run([(file, files[file]) for file in sorted(files) if file.endswith(".ssp")])
+    names = sorted(file for file in files if file.endswith(".ssp"))
+    return decoder.Run([(file, files[file]) for file in names])
 
 
 def lines(run, **match):
@@ -70,17 +71,21 @@ class RecordsTest(unittest.TestCase):
                 "flags": []}
         self.assertEqual(one["span"], {
             **head, "kind": "span", "time_ns": T + 9, "name": "forward", "object": "Net",
-            "name_id": 1, "stage": "forward", "start_ns": T + 6, "end_ns": T + 9, "arg": -5,
+            "name_id": 1, "stage": "forward", "start_ns": T + 6, "end_ns": T + 9,
+            "arg": -5,
             "flags": ["train"], "depth": 2, "nest": 0xC9})
-        self.assertEqual(one["sample"], {**head, "kind": "sample", "time_ns": T + 12, "tid": 4243,
+        self.assertEqual(one["sample"], {**head, "kind": "sample", "time_ns": T + 12,
+                                         "tid": 4243,
                                          "frames": [7, 8, 0xFFFFFFFF]})
-        self.assertEqual(one["plan"], {**head, "kind": "plan", "time_ns": T + 2, "steps": 100,
+        self.assertEqual(one["plan"], {**head, "kind": "plan", "time_ns": T + 2,
+                                       "steps": 100,
                                        "epochs": 2, "steps_per_epoch": 50, "batch": 32})
         self.assertEqual(one["hook"], {**head, "kind": "hook", "time_ns": T + 13,
                                        "flags": ["failed"], "target": "torch.nn",
                                        "reason": "absent"})
         self.assertEqual(one["system"]["state"], "absent")
-        self.assertEqual(one["frame"], {"kind": "frame", "time_ns": T + 11, "process": 0, "lane": 1,
+        self.assertEqual(one["frame"], {"kind": "frame", "time_ns": T + 11, "process": 0,
+                                        "lane": 1,
                                         "tid": 4242, "owner": 1, "id": 7, "line": 120,
                                         "function": "train", "file": "train.py"})
         self.assertEqual(one["lost"]["count"], 17)
@@ -95,8 +100,10 @@ class RecordsTest(unittest.TestCase):
         named = lines(made("every_word_and_flag"), kind="name")
         self.assertEqual([line["stage"] for line in named[16:21]],
                          ["produce", "user", "other", "other", "other"])
-        self.assertEqual([line["role"] for line in named[6:9]], ["user_step", "loop", "none"])
-        self.assertEqual([line["scope"] for line in named[5:8]], ["train_begin", "train_end", "none"])
+        self.assertEqual([line["role"] for line in named[6:9]],
+                         ["user_step", "loop", "none"])
+        self.assertEqual([line["scope"] for line in named[5:8]],
+                         ["train_begin", "train_end", "none"])
 
     def test_flags_are_words_in_the_order_of_their_bits(self):
         flags = column(made("every_word_and_flag"), "flags", kind="span")
@@ -105,7 +112,8 @@ class RecordsTest(unittest.TestCase):
         self.assertEqual(flags[20], decoder.FLAGS)
 
     def test_longer_records_and_unknown_kinds_are_read_over(self):
-        for run_name, count in (("records_may_be_longer", 2), ("unknown_kinds_are_skipped", 7)):
+        for run_name, count in (("records_may_be_longer", 2),
+                                ("unknown_kinds_are_skipped", 7)):
             run = made(run_name)
             self.assertEqual(losses(run), [])
             self.assertEqual(len(lines(run, kind="span")), count)
@@ -116,13 +124,15 @@ class RecordsTest(unittest.TestCase):
         self.assertEqual(texts[9:11], ["\ufffd" * 2, "\ufffd" * 3])
 
     def test_values_that_json_lacks_are_null(self):
-        self.assertEqual(column(made("numbers"), "value", kind="counter")[13:], [None] * 3)
+        self.assertEqual(column(made("numbers"), "value", kind="counter")[13:],
+                         [None] * 3)
 
     def test_names(self):
         run = made("names_missing_and_repeated")
         spans_ = lines(run, kind="span")
         self.assertEqual([(line["name"], line["stage"]) for line in spans_],
-                         [("(unnamed)", "other"), ("(name 1)", "other"), ("(name 2)", "other"),
+                         [("(unnamed)", "other"), ("(name 1)", "other"),
+                          ("(name 2)", "other"),
                           ("(name 3)", "other"), ("(name 4)", "other"), ("first", "data"),
                           ("late", "backward"), ("(name 65535)", "other")])
         self.assertEqual([line.get("object") for line in spans_[4:7]], [None, "A", None])
@@ -136,25 +146,28 @@ class RecordsTest(unittest.TestCase):
 
 
 class TimeTest(unittest.TestCase):
-    """Section 6. The lane of these runs has spans that end at T, T + 1, T + 2, T + 3, T + 10, ..."""
+    """Section 6. The spans of these runs end at T, T + 1, T + 2, T + 3, T + 10, ..."""
 
     def ends(self, run_name):
         run = made(run_name)
-        return {line["arg"]: line["end_ns"] - START_NS for line in lines(run, kind="span")}
+        return {line["arg"]: line["end_ns"] - START_NS
+                for line in lines(run, kind="span")}
 
     def test_ticks_of_clock_0_are_nanoseconds(self):
         self.assertEqual(self.ends("clock_of_nanoseconds")[4], T + 10 - START_NS)
 
     def test_one_point_uses_the_first_estimate(self):
-        # 3 ticks a nanosecond: m = floor(10^9 * 2^40 / (3 * 10^9)) is a bit less than a third.
+        # 3 ticks a nanosecond: m = floor(10^9 * 2^40 / (3 * 10^9)), just below a third.
         ends = self.ends("clock_with_one_point")
-        self.assertEqual([ends[i] for i in (0, 1, 2, 3, 4, 5, 6)], [0, 0, 0, 0, 3, 32, 33])
+        self.assertEqual([ends[i] for i in (0, 1, 2, 3, 4, 5, 6)],
+                         [0, 0, 0, 0, 3, 32, 33])
 
     def test_no_estimate_means_a_tick_a_nanosecond(self):
         self.assertEqual(self.ends("clock_without_a_rate")[5], 99)
 
     def test_points_are_joined_by_lines(self):
-        # Lines (0, 0) (100, 33) (200, 67) (300, 111) (400, 112); T + 150 is at 33 + 17 less m's floor.
+        # Lines (0, 0) (100, 33) (200, 67) (300, 111) (400, 112); T + 150 is at 33 + 17,
+        # less 1 because m is rounded down.
         ends = self.ends("clock_with_calibrations")
         self.assertEqual([ends[i] for i in (6, 8, 10, 13, 16)], [33, 49, 67, 111, 112])
         # After the last point the last line goes on: 600 ticks at 1/100.
@@ -162,14 +175,16 @@ class TimeTest(unittest.TestCase):
 
     def test_points_that_go_back_are_left_out(self):
         run = made("clock_with_calibrations_that_go_back")
-        kept = [(ticks - T, raw - START_NS) for ticks, raw in run.processes[0].clock.points]
+        kept = [(ticks - T, raw - START_NS)
+                for ticks, raw in run.processes[0].clock.points]
         self.assertEqual(kept, [(0, 0), (100, 33), (200, 67), (299, 68), (400, 90)])
 
     def test_the_whole_beat_is_the_last_point(self):
         for run_name in ("clock_with_an_odd_beat", "clock_with_an_even_beat"):
             run = made(run_name)
             self.assertEqual(run.processes[0].clock.points[-1], (T + 250, START_NS + 90))
-        self.assertEqual(len(made("clock_with_no_beat_but_its_bytes").processes[0].clock.points), 2)
+        run = made("clock_with_no_beat_but_its_bytes")
+        self.assertEqual(len(run.processes[0].clock.points), 2)
 
     def test_only_the_control_lane_calibrates(self):
         run = made("clock_with_calibrations_in_another_lane")
@@ -186,7 +201,8 @@ class SegmentsTest(unittest.TestCase):
 
     def test_files_that_are_no_process_files_are_lost_as_a_whole(self):
         run = made("no_process_files")
-        self.assertEqual([loss["kind"] for loss in run.losses()], ["file"] * 7 + ["version"])
+        self.assertEqual([loss["kind"] for loss in run.losses()],
+                         ["file"] * 7 + ["version"])
         self.assertEqual(set(column(run, "process")), {8})
 
     def test_a_newer_version_with_an_old_reader_in_mind_is_read(self):
@@ -211,7 +227,8 @@ class SegmentsTest(unittest.TestCase):
     def test_a_lane_needs_no_block(self):
         run = made("a_lane_without_a_block")
         self.assertEqual(losses(run), [])
-        self.assertEqual([len(lines(run, lane=lane, kind="span")) for lane in (5, 3000)], [3, 3])
+        self.assertEqual([len(lines(run, lane=lane, kind="span")) for lane in (5, 3000)],
+                         [3, 3])
 
     def test_segments_not_in_use_are_no_loss(self):
         run = made("segments_that_are_not_in_use")
@@ -226,15 +243,17 @@ class SegmentsTest(unittest.TestCase):
     def test_directories_out_of_place_are_lost(self):
         run = made("directories_out_of_place")
         # 0 and the second 7 have been seen, 8 is no multiple of 7, two are too large.
-        self.assertEqual(losses(run), [("header", k * 65536, 65536) for k in (1, 3, 4, 5, 6)])
+        self.assertEqual(losses(run),
+                         [("header", k * 65536, 65536) for k in (1, 3, 4, 5, 6)])
         self.assertEqual(column(run, "lane", kind="span"), [7, 14])
 
     def test_broken_blocks_are_lost_and_their_segments_are_not(self):
         run = made("blocks_with_broken_headers")
-        self.assertEqual(losses(run)[:3], [("header", (lane + 1) * 8192, 8192) for lane in (1, 2, 4)])
+        self.assertEqual(losses(run)[:3],
+                         [("header", (lane + 1) * 8192, 8192) for lane in (1, 2, 4)])
         self.assertEqual([kind for kind, *_ in losses(run)[3:]], ["header"] * 2)
-        self.assertEqual([len(lines(run, lane=lane, kind="span")) for lane in range(1, 7)],
-                         [2, 0, 0, 0, 2, 2])
+        counts = [len(lines(run, lane=lane, kind="span")) for lane in range(1, 7)]
+        self.assertEqual(counts, [2, 0, 0, 0, 2, 2])
 
     def test_a_file_may_be_cut_anywhere(self):
         expected = {
@@ -301,12 +320,14 @@ class BadRecordsTest(unittest.TestCase):
 
     def test_ticks_after_the_horizon(self):
         header = {"ticks_per_s": 10, "end_ticks": 0}
-        for latest in ({"end_ticks": T + 500}, {"beat0_ticks": T + 500}, {"beat1_ticks": T + 500},
+        for latest in ({"end_ticks": T + 500}, {"beat0_ticks": T + 500},
+                       {"beat1_ticks": T + 500},
                        {"start_ticks": T}):
             limit = (T if "start_ticks" in latest else T + 500) + 600
             fields = {**header, **latest, "beats": 7}
             self.assert_good(*damaged_runs.one_of_each_with_ticks(limit), **fields)
-            self.assert_bad(*damaged_runs.one_of_each_with_ticks(limit + 1), span(T, limit + 1),
+            self.assert_bad(*damaged_runs.one_of_each_with_ticks(limit + 1),
+                            span(T, limit + 1),
                             **fields)
             self.assert_good(step(limit + 1), **{**fields, "beats": 0})
 
@@ -320,7 +341,8 @@ class BadRecordsTest(unittest.TestCase):
     def test_a_record_may_fill_the_rest_of_its_segment(self):
         run = made("records_that_do_not_fit")
         self.assertEqual(losses(run), [
-            ("records", BLOCK_1 + 2048 + 190 * 32, 64), ("records", 65536 + 64 + 2044 * 32, 64),
+            ("records", BLOCK_1 + 2048 + 190 * 32, 64),
+            ("records", 65536 + 64 + 2044 * 32, 64),
             ("records", 3 * 65536 + 64 + 2045 * 32, 32), ("records", 32768 + 2048, 6144)])
 
 
@@ -328,7 +350,8 @@ class OrderTest(unittest.TestCase):
     """Rules 6 and 7."""
 
     def test_time_never_goes_back_in_a_lane(self):
-        run = lane_of(frame(1, 1, b"", b""), spans(T + 10, 1), span(T + 1, T + 2, 7), step(T + 3),
+        run = lane_of(frame(1, 1, b"", b""), spans(T + 10, 1), span(T + 1, T + 2, 7),
+                      step(T + 3),
                       frame(1, 1, b"", b""), step(T + 20), frame(1, 1, b"", b""))
         self.assertEqual([time_ns - T for time_ns in column(run, "time_ns")],
                          [0, 15, 15, 15, 15, 20, 20])
@@ -354,7 +377,8 @@ class OpenSpansTest(unittest.TestCase):
 
     def unfinished(self, run_name):
         return [(line["start_ns"] - T, line["end_ns"] - T, line["time_ns"] - T)
-                for line in lines(made(run_name), kind="span") if "unfinished" in line["flags"]]
+                for line in lines(made(run_name), kind="span")
+                if "unfinished" in line["flags"]]
 
     def test_they_end_innermost_first_at_the_last_beat(self):
         run = made("open_spans_of_a_killed_process")
@@ -369,22 +393,25 @@ class OpenSpansTest(unittest.TestCase):
 
     def test_time_of_death(self):
         for run_name, ends in (
-                ("open_spans_by_the_other_beat", [400] * 3), ("open_spans_without_beats", [55] * 3),
+                ("open_spans_by_the_other_beat", [400] * 3),
+                ("open_spans_without_beats", [55] * 3),
                 ("open_spans_without_beats_and_records", [30, 20, 10]),
                 ("open_spans_of_a_stopped_process", [100] * 3),
                 ("open_spans_of_an_exited_process", [600] * 3),
                 ("open_spans_and_a_later_record", [915] * 3),
                 ("open_spans_of_an_end_before_everything", [30, 20, 10])):
-            self.assertEqual([end for _, end, _ in self.unfinished(run_name)], ends, run_name)
+            self.assertEqual([end for _, end, _ in self.unfinished(run_name)], ends,
+                             run_name)
 
     def test_a_start_after_death_moves_the_end_but_time_never_goes_back(self):
         self.assertEqual(self.unfinished("open_spans_that_start_after_death"),
-                         [(750, 750, 750), (800, 800, 800), (700, 700, 800), (30, 500, 800),
+                         [(750, 750, 750), (800, 800, 800), (700, 700, 800),
+                          (30, 500, 800),
                           (20, 500, 800), (10, 500, 800)])
 
     def test_entries_that_do_not_count(self):
-        self.assertEqual([start for start, *_ in self.unfinished("open_spans_that_do_not_count")],
-                         [4, 0])
+        starts = [start for start, *_ in self.unfinished("open_spans_that_do_not_count")]
+        self.assertEqual(starts, [4, 0])
 
     def test_a_span_that_was_just_being_closed_does_not_count(self):
         for run_name, starts in (
@@ -394,7 +421,8 @@ class OpenSpansTest(unittest.TestCase):
                 ("open_span_of_another_depth", [30, 20, 10]),
                 ("open_span_of_another_start", [30, 20, 10]),
                 ("open_span_further_out_being_closed", [30, 20, 10])):
-            self.assertEqual([start for start, *_ in self.unfinished(run_name)], starts, run_name)
+            self.assertEqual([start for start, *_ in self.unfinished(run_name)], starts,
+                             run_name)
 
     def test_a_stack_that_is_too_deep_is_lost(self):
         self.assertEqual(len(self.unfinished("open_spans_63_deep")), 63)
@@ -429,10 +457,12 @@ class LifeTest(unittest.TestCase):
 
     def test_anything_else_has_ended(self):
         long_ago = time.clock_gettime_ns(time.CLOCK_MONOTONIC_RAW) - 6 * 10**9
-        for change in ({"state": 2}, {"state": 3}, {"boot_id": bytes(16)}, {"process_start": 1},
+        for change in ({"state": 2}, {"state": 3}, {"boot_id": bytes(16)},
+                       {"process_start": 1},
                        {"pid": 0}, {"pid": 2**32 - 1}, {"beat1_ns": long_ago},
                        {"beats": 2, "beat0_ns": long_ago}):
-            self.assertTrue(decoder.has_ended(self.header_of_this_process(**change)), change)
+            self.assertTrue(decoder.has_ended(self.header_of_this_process(**change)),
+                            change)
 
 
 class RobustnessTest(unittest.TestCase):
@@ -461,7 +491,8 @@ class RobustnessTest(unittest.TestCase):
         pristine = make_runs.files_of(RUNS["every_kind"])[make_runs.FILE]
         for _ in range(200):
             data = bytearray(pristine)
-            for base, size in ((104, 216), (8192 + 64, 4), (8192 + 2048, 400), (RECORDS_1, 700)):
+            for base, size in ((104, 216), (8192 + 64, 4), (8192 + 2048, 400),
+                               (RECORDS_1, 700)):
                 for _ in range(noise.randrange(4)):
                     data[base + noise.randrange(size)] = noise.randrange(256)
             self.exhaust(bytes(data))

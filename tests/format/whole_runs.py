@@ -17,12 +17,14 @@ T = START
 def every_kind():
     process = control(info(b"host", b"box"), calibration(T + 50, START_NS + 50, 123, 7))
     process.block(
-        1, thread_begin(T + 1, 4242, b"main"), plan(T + 2, 100, 2, 50, 32), at(3, T + 3, name=2),
+        1, thread_begin(T + 1, 4242, b"main"), plan(T + 2, 100, 2, 50, 32),
+        at(3, T + 3, name=2),
         at(5, T + 4, 3, form="Q"), step(T + 5, 32, depth=1, nest=0x40),
         span(T + 6, T + 9, -5, name=1, flags=TRAIN, depth=2, nest=0xC9),
         counter(T + 10, 0.1, name=2), mark(T + 11, b"hello", name=1),
         frame(7, 120, b"train", b"train.py"), sample(T + 12, 4243, [7, 8, 0xFFFFFFFF]),
-        hook(T + 13, b"torch.nn", b"absent", flags=FAILED), span(T + 1, T + 14, 2, PERTURBED),
+        hook(T + 13, b"torch.nn", b"absent", flags=FAILED),
+        span(T + 1, T + 14, 2, PERTURBED),
         system(T + 15, 99.5, 3, name=2, flags=1), span(T + 14, T + 16, 17, LOST),
         at(6, T + 17), at(4, T + 18, flags=FAILED), thread_end(T + 19))
     return process
@@ -31,13 +33,16 @@ def every_kind():
 @run
 def every_word_and_flag():
     process = ProcessFile()
-    process.block(0, *(name(number + 1, b"n%d" % number, b"o" * (number % 2), stage=number,
+    process.block(0, *(name(number + 1, b"n%d" % number, b"o" * (number % 2),
+                            stage=number,
                             role=number, scope=number) for number in range(20)),
                   name(300, b"far", stage=255, role=255, scope=255))
-    process.block(1, *(span(T + i, T + i + 1, name=i + 1, flags=1 << (i % 16), depth=i, nest=255 - i)
+    process.block(1, *(span(T + i, T + i + 1, name=i + 1, flags=1 << (i % 16), depth=i,
+                            nest=255 - i)
                        for i in range(20)),
                   span(T + 50, T + 50, 1, name=300, flags=0xFFFF, depth=255, nest=255),
-                  span(T + 51, T + 52, -2**63, name=65535), span(T + 52, T + 53, 2**63 - 1))
+                  span(T + 51, T + 52, -2**63, name=65535),
+                  span(T + 52, T + 53, 2**63 - 1))
     return process
 
 
@@ -46,8 +51,10 @@ def heads_of_every_kind_with_flags():
     process = control()
     head = {"name": 1, "flags": EVAL | APPENDED, "depth": 3, "nest": 0x41}
     process.block(2, *(at(kind, T + kind, **head) for kind in (2, 3, 4, 5, 6, 7, 15, 19)),
-                  mark(T + 30, b"", **head), plan(T + 31, **head), sample(T + 32, 1, [], **head),
-                  hook(T + 33, b"", **head), thread_begin(T + 34, 9, **head), info(b"", b"", **head),
+                  mark(T + 30, b"", **head), plan(T + 31, **head),
+                  sample(T + 32, 1, [], **head),
+                  hook(T + 33, b"", **head), thread_begin(T + 34, 9, **head),
+                  info(b"", b"", **head),
                   frame(0, 0, b"", b"", **head), calibration(T + 35, 0, **head))
     return process
 
@@ -64,7 +71,8 @@ def unknown_kinds_are_skipped():
 @run
 def records_may_be_longer():
     process = control(calibration(T + 5, START_NS + 5, units=3) + b"\xff" * 32)
-    process.block(1, span(T, T + 1, units=3) + b"\xff" * 64, plan(T + 2, 1, units=4) + b"\xff" * 64,
+    process.block(1, span(T, T + 1, units=3) + b"\xff" * 64,
+                  plan(T + 2, 1, units=4) + b"\xff" * 64,
                   step(T + 3, 1, units=2) + b"\xff" * 32,
                   mark(T + 4, b"ab", units=2) + b"\xff" * 32, spans(T + 10, 1))
     return process
@@ -73,7 +81,8 @@ def records_may_be_longer():
 @run
 def texts():
     process = ProcessFile()
-    odd = [b"", b"\0", b"\x01\x1f\x7f\"\\/\b\f\n\r\t", "grüße \u2028 😀".encode(), b"\xff\xfe", b"\xc3",
+    odd = [b"", b"\0", b"\x01\x1f\x7f\"\\/\b\f\n\r\t", "grüße \u2028 😀".encode(),
+           b"\xff\xfe", b"\xc3",
            b"a\xe2\x82", b"\xf0\x9f\x98", b"\xf0\x9f\x98z", b"\xc0\x80", b"\xed\xa0\x80",
            b"\xf4\x90\x80\x80", b"\xe0\x80\x80", b"\xf8\x88\x80\x80\x80", b"\x80\x80x",
            b"\xe1\x80\xe2\xf0\x91\x92\xf1\xbfA", b"\xef\xbb\xbfbom", b"\xef\xbf\xbf"]
@@ -82,7 +91,8 @@ def texts():
     process.block(1, *(span(T + i, T + i, name=i + 1) for i in range(len(odd))),
                   *(mark(T + 20 + i, text) for i, text in enumerate(odd)))
     process.block(2, mark(T, b"8 bytes!"), mark(T, b"9 bytes!!"), mark(T, b"long" * 200),
-                  hook(T, b"target" * 20, b"reason" * 30), frame(1, 2, b"f" * 100, b"g" * 101),
+                  hook(T, b"target" * 20, b"reason" * 30),
+                  frame(1, 2, b"f" * 100, b"g" * 101),
                   thread_begin(T, 1, "längst".encode() * 10))
     process.records(2, 1, mark(T + 1, b"x" * (255 * 32 - 24)), mark(T + 1, b"y" * 0))
     return process
@@ -91,13 +101,16 @@ def texts():
 @run
 def numbers():
     process = control()
-    values = [0.0, -0.0, 1.0, 0.1, -1 / 3, 5e-324, 2.2250738585072014e-308, 1.7976931348623157e308,
-              1e21, 1e22, 123456789012345680.0, 2**53 + 2.0, 1e-7, float("nan"), float("inf"),
+    values = [0.0, -0.0, 1.0, 0.1, -1 / 3, 5e-324, 2.2250738585072014e-308,
+              1.7976931348623157e308,
+              1e21, 1e22, 123456789012345680.0, 2**53 + 2.0, 1e-7, float("nan"),
+              float("inf"),
               float("-inf")]
     process.block(1, *(counter(T + i, value, name=2) for i, value in enumerate(values)),
                   *(system(T + 30 + i, value, 2**64 - 1, name=1, flags=i % 5)
                     for i, value in enumerate(values)),
-                  system(T + 60, 1.0, 0, flags=0x8000), system(T + 60, 1.0, 0, flags=0x0101),
+                  system(T + 60, 1.0, 0, flags=0x8000),
+                  system(T + 60, 1.0, 0, flags=0x0101),
                   step(T + 61, 2**64 - 1), plan(T + 62, 2**64 - 1, 2**63, 1, 2**64 - 1),
                   at(5, T + 63, 2**64 - 1, form="Q"), span(T, T + 64, -2**63, PERTURBED),
                   span(T, T + 65, -1, LOST), sample(T + 66, 2**32 - 1, [2**32 - 1] * 30))
@@ -109,7 +122,8 @@ def names_missing_and_repeated():
     process = ProcessFile()
     process.block(0, name(5, b"first", b"A", stage=1), name(5, b"second", b"B", stage=2),
                   name(0, b"zero", b"Z", stage=3), info(b"k", b"1"), info(b"k", b"2"))
-    process.block(1, *(span(T + i, T + i, name=i) for i in range(7)), span(T + 9, T + 9, name=65535),
+    process.block(1, *(span(T + i, T + i, name=i) for i in range(7)),
+                  span(T + 9, T + 9, name=65535),
                   counter(T + 10, 1.0, name=9), mark(T + 11, b"m", name=9),
                   system(T + 12, 1.0, name=9), at(3, T + 13, name=9))
     process.records(0, 1, name(6, b"late", stage=4))
@@ -119,7 +133,8 @@ def names_missing_and_repeated():
 @run
 def names_in_other_lanes():
     process = control()
-    process.block(1, name(8, b"elsewhere", b"X", stage=5), spans(T, 1, name=8), info(b"a", b"b"))
+    process.block(1, name(8, b"elsewhere", b"X", stage=5), spans(T, 1, name=8),
+                  info(b"a", b"b"))
     return process
 
 
@@ -130,7 +145,8 @@ def names_in_other_lanes():
 def several_lanes():
     process = control()
     for lane in range(1, 7):
-        process.block(lane, thread_begin(T + lane, 50 + lane), spans(T + 10 - lane, 30, name=1))
+        process.block(lane, thread_begin(T + lane, 50 + lane),
+                      spans(T + 10 - lane, 30, name=1))
     process.directory(14)
     process.directory(7)
     process.block(7, spans(T, 3))
@@ -268,7 +284,8 @@ def blocks_with_broken_headers():
 def appended_spans():
     process = control()
     process.block(1, spans(T + 100, 3), span(T + 20, T + 30, 1, flags=APPENDED),
-                  span(T + 5, T + 110, 2, flags=APPENDED), frame(1, 1, b"f", b"g"), spans(T + 130, 2),
+                  span(T + 5, T + 110, 2, flags=APPENDED), frame(1, 1, b"f", b"g"),
+                  spans(T + 130, 2),
                   step(T + 6), info(b"k", b"v"), spans(T + 160, 1))
     process.block(2, spans(T + 101, 9))
     process.records(1, 1, span(T, T + 1, 3, flags=APPENDED), spans(T + 170, 2))
@@ -278,7 +295,8 @@ def appended_spans():
 @run
 def records_without_ticks_come_first():
     process = control()
-    process.block(2, frame(1, 1, b"f", b"g"), info(b"k", b"v"), spans(T + 10, 2), name(7, b"n"))
+    process.block(2, frame(1, 1, b"f", b"g"), info(b"k", b"v"), spans(T + 10, 2),
+                  name(7, b"n"))
     process.block(1, spans(T, 2, length=0))
     return process
 
@@ -319,7 +337,8 @@ def threads_that_share_a_lane():
 
 def clocked(*calibrations, clock=1, lanes=(), **header):
     process = control(*calibrations, clock=clock, **header)
-    ticks = [T + step for step in (0, 1, 2, 3, 10, 99, 100, 101, 150, 199, 200, 201, 299, 300, 301,
+    ticks = [T + step for step in (0, 1, 2, 3, 10, 99, 100, 101, 150, 199, 200, 201, 299,
+                                   300, 301,
                                    399, 400, 401, 1000, 12345, 10**6, 10**9, 10**11)]
     process.block(1, *(span(T, t, i) for i, t in enumerate(ticks)))
     for lane, records in enumerate(lanes, start=2):
@@ -333,7 +352,8 @@ def rising(*points):
 
 @run
 def clock_of_nanoseconds():
-    return clocked(*rising((100, 7), (200, 9)), clock=0, beats=1, beat1_ticks=T + 300, beat1_ns=1)
+    return clocked(*rising((100, 7), (200, 9)), clock=0, beats=1, beat1_ticks=T + 300,
+                   beat1_ns=1)
 
 
 @run
@@ -363,7 +383,8 @@ def clock_with_calibrations():
 
 @run
 def clock_with_calibrations_that_go_back():
-    return clocked(*rising((100, 33), (90, 40), (110, 20), (100, 50), (120, 33), (200, 67), (150, 60),
+    return clocked(*rising((100, 33), (90, 40), (110, 20), (100, 50), (120, 33),
+                           (200, 67), (150, 60),
                            (300, 5), (299, 68), (400, 90)))
 
 
@@ -384,13 +405,15 @@ def clock_with_calibrations_in_another_lane():
 
 @run
 def clock_with_an_odd_beat():
-    return clocked(*rising((100, 33)), beats=3, beat1_ticks=T + 250, beat1_ns=START_NS + 90,
+    return clocked(*rising((100, 33)), beats=3, beat1_ticks=T + 250,
+                   beat1_ns=START_NS + 90,
                    beat0_ticks=T + 10**12, beat0_ns=START_NS + 10**10)
 
 
 @run
 def clock_with_an_even_beat():
-    return clocked(*rising((100, 33)), beats=4, beat0_ticks=T + 250, beat0_ns=START_NS + 90,
+    return clocked(*rising((100, 33)), beats=4, beat0_ticks=T + 250,
+                   beat0_ns=START_NS + 90,
                    beat1_ticks=T + 10**12, beat1_ns=START_NS + 10**10)
 
 
@@ -426,7 +449,8 @@ def extreme(*calibrations, **header):
     process = ProcessFile(**header)
     process.block(0, *calibrations)
     process.block(1, *(span(header.get("start_ticks", T), ticks) for ticks in
-                       (T, 2**32, 2**40, 2**62, 2**63 - 1, 2**63, 2**63 + 1, 2**64 - 2, 2**64 - 1)))
+                       (T, 2**32, 2**40, 2**62, 2**63 - 1, 2**63, 2**63 + 1, 2**64 - 2,
+                        2**64 - 1)))
     return process
 
 

@@ -19,8 +19,10 @@ class Tree(unittest.TestCase):
     """A source tree made of the files that a test writes."""
 
     def setUp(self):
-        self.root = tempfile.mkdtemp()
-        self.addCleanup(shutil.rmtree, self.root)
+        top = tempfile.mkdtemp()
+        self.addCleanup(shutil.rmtree, top)
+        self.root = os.path.join(top, "src", "project")  # a checkout may lie below any folder
+        os.makedirs(self.root)
 
     def write(self, path, text):
         full = os.path.join(self.root, path)
@@ -68,10 +70,12 @@ class Includes(Tree):
 
     def test_an_unknown_folder_and_a_missing_header_are_found(self):
         self.write("src/extra/x.c", "")
+        self.write("src/loose.c", "")
         self.write("src/base/x.c", '#include "nowhere.h"\n')
         code, output = self.check()
         self.assertEqual(code, 1)
         self.assertIn("src/extra is not in the list", output)
+        self.assertIn("src/loose.c is not in the list", output)
         self.assertIn('"nowhere.h" is not found', output)
 
 

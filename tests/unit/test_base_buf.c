@@ -37,8 +37,11 @@ static void a_buffer_grows_and_stays_terminated(void **state)
         buf_add(&buf, "xyz", 3);
         assert_int_equal(strlen(buf_text(&buf)), 3 * (i + 1));
     }
-    assert_int_equal(buf.size, 30000);
     assert_memory_equal(buf.data + 29997, "xyz", 4);
+    for (int i = 0; i < 40000; i++)
+        buf_add(&buf, "1", 1);
+    assert_int_equal(buf.size, 70000);
+    assert_int_equal(strlen(buf_text(&buf)), 70000);
     buf_reset(&buf);
     assert_string_equal(buf_text(&buf), "");
     buf_release(&buf);
@@ -180,6 +183,23 @@ static void a_full_disk_is_seen_at_the_end(void **state)
     close(fd);
 }
 
+static void a_sink_that_was_made_to_fail_writes_nothing(void **state)
+{
+    (void)state;
+    struct buf target = {0};
+    struct sink sink;
+
+    sink_init_buf(&sink, &target);
+    sink_text(&sink, "half");
+    sink_fail(&sink, SS_E_NOMEM, ENOMEM);
+    sink_fail(&sink, SS_E_IO, EIO);
+    sink_text(&sink, "more");
+    assert_int_equal(sink_flush(&sink), SS_E_NOMEM);
+    assert_int_equal(sink.os_error, ENOMEM);
+    assert_int_equal(target.size, 0);
+    buf_release(&target);
+}
+
 static void a_closed_descriptor_is_an_error(void **state)
 {
     (void)state;
@@ -207,6 +227,7 @@ int main(void)
         cmocka_unit_test(a_sink_passes_all_bytes_in_order),
         cmocka_unit_test(a_sink_writes_to_a_file),
         cmocka_unit_test(a_full_disk_is_seen_at_the_end),
+        cmocka_unit_test(a_sink_that_was_made_to_fail_writes_nothing),
         cmocka_unit_test(a_closed_descriptor_is_an_error),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -161,6 +161,17 @@ static void every_character_survives_encoding(void **state)
     }
 }
 
+static void bytes_behind_the_end_are_not_read(void **state)
+{
+    (void)state;
+    uint32_t character;
+
+    assert_int_equal(utf8_next("\xe2\x82\xac", 2, &character), 2);
+    assert_int_equal(character, UTF8_REPLACEMENT);
+    assert_int_equal(utf8_next("\xc3\xa9", 1, &character), 1);
+    assert_int_equal(character, UTF8_REPLACEMENT);
+}
+
 static double round_trip(double value)
 {
     struct fixture f;
@@ -234,6 +245,7 @@ int main(void)
         cmocka_unit_test(empty_texts_need_no_memory),
         cmocka_unit_test(bytes_that_are_not_utf8_become_replacements),
         cmocka_unit_test(every_character_survives_encoding),
+        cmocka_unit_test(bytes_behind_the_end_are_not_read),
         cmocka_unit_test(doubles_read_back_equal),
         cmocka_unit_test(doubles_are_short_where_they_can_be),
         cmocka_unit_test(what_is_no_number_is_null),

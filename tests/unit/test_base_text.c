@@ -106,7 +106,7 @@ static void no_character_is_dangerous(void **state)
         text_safe(&out, bytes, utf8_put(bytes, c));
         uint32_t shown;
         assert_int_equal(utf8_next(out.data, out.size, &shown), out.size);
-        assert_true(shown >= 0x20 && (shown < 0x7f || shown >= 0xa0));
+        assert_true(shown >= 0x20 && (shown < 0x7f || shown > 0xa0));
         assert_false(shown >= 0x202a && shown <= 0x202e);
         assert_int_equal(text_width(out.data, out.size),
                          text_width(bytes, utf8_put(bytes, c)));
@@ -157,6 +157,33 @@ static void a_cell_is_exactly_as_wide_as_asked(void **state)
     }
 }
 
+static void expect_wrap(const char *in, size_t indent, size_t columns, const char *wanted)
+{
+    struct buf out = {0};
+
+    text_wrap(&out, in, strlen(in), indent, columns);
+    assert_string_equal(buf_text(&out), wanted);
+    buf_release(&out);
+}
+
+static void long_text_is_wrapped_at_spaces(void **state)
+{
+    (void)state;
+
+    expect_wrap("", 2, 10, "");
+    expect_wrap("one two", 2, 10, "one two"); /* 2 + 7 */
+    expect_wrap("one two three", 2, 10, "one two\n  three");
+    expect_wrap("one  two\nthree", 0, 8, "one two\nthree");
+    expect_wrap("  one", 0, 8, "one");
+    expect_wrap("a 12" TEXT_NO_BREAK "b", 0, 5, "a\n12 b");
+    expect_wrap("one two", 0, 7, "one two");
+    expect_wrap("one two", 0, 6, "one\ntwo");
+    expect_wrap("abcdefghij k", 2, 6, "abcd\n  efgh\n  ij k");
+    expect_wrap("a bcdefgh", 2, 6, "a\n  bcde\n  fgh");
+    expect_wrap("\xe5\x89\x8d\xe5\x90\x91", 0, 3, "\xe5\x89\x8d\n\xe5\x90\x91");
+    expect_wrap("ab", 4, 3, "a\n    b"); /* too narrow: still one character a line */
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -168,6 +195,7 @@ int main(void)
         cmocka_unit_test(width_counts_columns_not_bytes),
         cmocka_unit_test(long_text_ends_in_dots),
         cmocka_unit_test(a_cell_is_exactly_as_wide_as_asked),
+        cmocka_unit_test(long_text_is_wrapped_at_spaces),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

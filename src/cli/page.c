@@ -1,0 +1,55 @@
+#include "cli/page.h"
+
+#include <errno.h>
+
+#include "base/text.h"
+#include "base/units.h"
+
+void page_init(struct page *page, struct sink *out)
+{
+    page->out = out;
+    buf_init(&page->value);
+}
+
+void page_release(struct page *page)
+{
+    buf_release(&page->value);
+}
+
+static void print(struct page *page, const struct buf *lines)
+{
+    if (lines->failed || page->value.failed)
+        sink_fail(page->out, SS_E_NOMEM, ENOMEM);
+    sink_write(page->out, buf_text(lines), lines->size);
+    sink_write(page->out, "\n", 1);
+    buf_reset(&page->value);
+}
+
+void page_field(struct page *page, const char *label)
+{
+    struct buf lines = {0};
+
+    buf_printf(&lines, "%-*s", PAGE_LABEL_COLUMNS, label);
+    text_wrap(&lines, buf_text(&page->value), page->value.size, PAGE_LABEL_COLUMNS,
+              PAGE_COLUMNS);
+    print(page, &lines);
+    buf_release(&lines);
+}
+
+void page_line(struct page *page)
+{
+    print(page, &page->value);
+}
+
+void page_count(struct page *page, uint64_t count, const char *one, const char *many)
+{
+    char number[UNITS_SIZE];
+
+    buf_printf(&page->value, "%s" TEXT_NO_BREAK "%s", units_integer(number, count),
+               count == 1 ? one : many);
+}
+
+void page_text(struct page *page, struct ss_text text, size_t columns)
+{
+    text_fit(&page->value, text.data, text.size, columns);
+}

@@ -1,0 +1,252 @@
+#include <stdlib.h>
+
+#include "read/grow.h"
+#include "read/lane_reader.h"
+#include "read/run.h"
+
+enum {
+    BUFFER_MOST = 65536, /* what a lane may have in view */
+    BUFFER_LEAST = 2048,
+    BUFFER_BUDGET = 32 << 20 /* for all lanes of a cursor */
+};
+
+/* A lane with a record to come, in a heap by time; at the same time by file, then by lane. */
+struct contender {
+    ss_ns time_ns;
+    uint64_t order;
+    struct lane_reader *reader;
+};
+
+struct ss_cursor {
+    struct ss_run *run; /* NULL: it was closed */
+    struct ss_cursor *next, *previous;
+    uint32_t generation; /* refresh of the run that it has taken note of */
+    bool merged;
+    bool taken; /* the record of heap[0] was given: peek for its next one */
+    struct lane_reader **readers;
+    size_t count, capacity;
+    struct contender *heap;
+    size_t heap_count, heap_capacity;
+    ss_ns last_ns;
+    _Alignas(uint64_t) uint8_t scratch[LANE_WALK_SCRATCH];
+};
+
+/* More than a lane has is of no use to it; few bytes each if there are many lanes. */
+static size_t buffer_size(const struct run_lane *lane, size_t lanes)
+{
+    size_t size = BUFFER_BUDGET / lanes;
+    const size_t content = SS_BLOCK_BYTES + lane->count * SS_SEGMENT_BYTES;
+
+    if (lane->file->source.data)
+        return 0;
+    if (size > content)
+        size = content;
+    if (size > BUFFER_MOST)
+        size = BUFFER_MOST;
+    if (size < BUFFER_LEAST)
+        size = BUFFER_LEAST;
+    return size / SS_UNIT * SS_UNIT;
+}
+
+static struct lane_reader *new_reader(struct run_lane *lane, size_t lanes)
+{
+    const size_t size = buffer_size(lane, lanes);
+    struct lane_reader *const reader = malloc(sizeof *reader + size);
+
+    if (reader)
+        lane_reader_init(reader, lane, size ? (uint8_t *)(reader + 1) : NULL, size);
+    return reader;
+}
+
+static int add_reader(struct ss_cursor *cursor, struct run_lane *lane, size_t lanes)
+{
+    struct lane_reader **readers =
+        grow(cursor->readers, &cursor->capacity, sizeof *readers, cursor->count + 1);
+    struct contender *heap;
+
+    if (!readers)
+        return SS_E_NOMEM;
+    cursor->readers = readers;
+    heap = grow(cursor->heap, &cursor->heap_capacity, sizeof *heap, cursor->count + 1);
+    if (!heap)
+        return SS_E_NOMEM;
+    cursor->heap = heap;
+    readers[cursor->count] = new_reader(lane, lanes);
+    if (!readers[cursor->count])
+        return SS_E_NOMEM;
+    cursor->count++;
+    return 0;
+}
+
+static int add_new_lanes(struct ss_cursor *cursor)
+{
+    const struct ss_run *const run = cursor->run;
+    int code = 0;
+
+    while (cursor->count < run->lane_count && code == 0)
+        code = add_reader(cursor, run->lanes[cursor->count], run->lane_count);
+    return code;
+}
+
+struct ss_cursor *ss_cursor_new(struct ss_run *run, size_t lane)
+{
+    struct ss_cursor *cursor;
+    int code;
+
+    if (lane != SS_ALL_LANES && lane >= run->lane_count)
+        return NULL;
+    cursor = calloc(1, sizeof *cursor);
+    if (!cursor)
+        return NULL;
+    cursor->run = run;
+    cursor->generation = run->generation - 1; /* so that it takes note of all lanes */
+    cursor->merged = lane == SS_ALL_LANES;
+    cursor->last_ns = INT64_MIN;
+    cursor->next = run->cursors;
+    if (cursor->next)
+        cursor->next->previous = cursor;
+    run->cursors = cursor;
+    code =
+        cursor->merged ? add_new_lanes(cursor) : add_reader(cursor, run->lanes[lane], 1);
+    if (code != 0) {
+        ss_cursor_free(cursor);
+        return NULL;
+    }
+    return cursor;
+}
+
+void ss_cursor_free(struct ss_cursor *cursor)
+{
+    if (!cursor)
+        return;
+    if (cursor->next)
+        cursor->next->previous = cursor->previous;
+    if (cursor->previous)
+        cursor->previous->next = cursor->next;
+    else if (cursor->run)
+        cursor->run->cursors = cursor->next;
+    for (size_t i = 0; i < cursor->count; i++)
+        free(cursor->readers[i]);
+    free(cursor->readers);
+    free(cursor->heap);
+    free(cursor);
+}
+
+int cursors_refresh(struct ss_run *run)
+{
+    int code = 0;
+
+    for (struct ss_cursor *cursor = run->cursors; cursor; cursor = cursor->next)
+        if (cursor->merged && add_new_lanes(cursor) != 0)
+            code = SS_E_NOMEM;
+    return code;
+}
+
+void cursors_orphan(struct ss_run *run)
+{
+    for (struct ss_cursor *cursor = run->cursors; cursor; cursor = cursor->next)
+        cursor->run = NULL;
+}
+
+static bool comes_before(const struct contender *a, const struct contender *b)
+{
+    return a->time_ns < b->time_ns || (a->time_ns == b->time_ns && a->order < b->order);
+}
+
+/* Puts `moving` where it belongs at or below `place`. Most often that is where it is: a lane has
+ * many records before another lane has one. */
+static void sift_down(struct ss_cursor *cursor, size_t place, struct contender moving)
+{
+    struct contender *const heap = cursor->heap;
+    const size_t count = cursor->heap_count;
+
+    for (;;) {
+        size_t child = 2 * place + 1;
+        if (child >= count)
+            break;
+        if (child + 1 < count && comes_before(&heap[child + 1], &heap[child]))
+            child++;
+        if (!comes_before(&heap[child], &moving))
+            break;
+        heap[place] = heap[child];
+        place = child;
+    }
+    heap[place] = moving;
+}
+
+/* Looks at all lanes again, since any of them may have more records now. */
+static void rebuild_heap(struct ss_cursor *cursor)
+{
+    cursor->heap_count = 0;
+    cursor->taken = false;
+    for (size_t i = 0; i < cursor->count; i++) {
+        struct lane_reader *const reader = cursor->readers[i];
+        const struct run_lane *const lane = reader->walk.lane;
+        lane_reader_refreshed(reader);
+        if (lane_reader_peek(reader))
+            cursor->heap[cursor->heap_count++] = (struct contender){
+                .time_ns = reader->time_ns,
+                .order = (uint64_t)lane->file->order << 32 | lane->info.number,
+                .reader = reader};
+    }
+    for (size_t i = cursor->heap_count / 2; i-- > 0;)
+        sift_down(cursor, i, cursor->heap[i]);
+}
+
+static void advance(struct ss_cursor *cursor)
+{
+    struct contender moving = cursor->heap[0];
+
+    cursor->taken = false;
+    if (lane_reader_peek(moving.reader))
+        moving.time_ns = moving.reader->time_ns;
+    else
+        moving = cursor->heap[--cursor->heap_count];
+    if (cursor->heap_count > 0)
+        sift_down(cursor, 0, moving);
+}
+
+/* What comes late although it waited (its thread stood still for longer) counts as of now. */
+static bool next_merged(struct ss_cursor *cursor, struct ss_record *out)
+{
+    do {
+        if (cursor->taken)
+            advance(cursor);
+        if (cursor->heap_count == 0 || cursor->heap[0].time_ns > cursor->run->barrier_ns)
+            return false;
+        cursor->taken = true;
+    } while (!lane_reader_take(cursor->heap[0].reader, out, cursor->scratch));
+    if (out->time_ns < cursor->last_ns)
+        out->time_ns = cursor->last_ns;
+    cursor->last_ns = out->time_ns;
+    return true;
+}
+
+static bool next_of_lane(struct ss_cursor *cursor, struct ss_record *out)
+{
+    struct lane_reader *const reader = cursor->readers[0];
+
+    do {
+        if (!lane_reader_peek(reader))
+            return false;
+    } while (!lane_reader_take(reader, out, cursor->scratch));
+    return true;
+}
+
+static void take_note_of_refresh(struct ss_cursor *cursor)
+{
+    cursor->generation = cursor->run->generation;
+    if (cursor->merged)
+        rebuild_heap(cursor);
+    else
+        lane_reader_refreshed(cursor->readers[0]);
+}
+
+bool ss_cursor_next(struct ss_cursor *cursor, struct ss_record *out)
+{
+    if (!cursor->run)
+        return false;
+    if (cursor->generation != cursor->run->generation)
+        take_note_of_refresh(cursor);
+    return cursor->merged ? next_merged(cursor, out) : next_of_lane(cursor, out);
+}

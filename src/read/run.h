@@ -1,0 +1,48 @@
+/* A run: its processes, lanes and losses, all in one place for run.c, run_query.c and cursor.c. */
+#ifndef READ_RUN_H
+#define READ_RUN_H
+
+#include "read/facts.h"
+#include "read/losses.h"
+#include "read/name_list.h"
+#include "read/process_file.h"
+#include "read/process_life.h"
+#include "read/source.h"
+
+struct missing_names; /* of run_query.c */
+
+struct ss_run {
+    bool in_memory;
+    struct file_pool pool;
+    struct host host;
+    struct losses losses;
+
+    /* Indices never change: what a refresh finds comes at the end. */
+    struct process_file **files;
+    size_t file_count, file_capacity;
+    struct run_lane **lanes; /* those of a process by number, as far as found together */
+    size_t lane_count, lane_capacity;
+
+    struct process_file **by_name; /* the same as files */
+    size_t by_name_capacity;
+    struct name_list strangers; /* files that are no process of the run */
+
+    struct facts manifest;
+    struct text_store texts;
+    struct missing_names *missing;
+
+    struct ss_cursor *cursors;
+    uint32_t generation; /* counts refreshes */
+    ss_ns barrier_ns;    /* merged records after it wait; INT64_MAX: no process lives */
+};
+
+/* After new lanes were found: makes room for them in the cursors over all lanes. 0 or SS_E_NOMEM. */
+int cursors_refresh(struct ss_run *run);
+/* The run goes away: its cursors give nothing more. */
+void cursors_orphan(struct ss_run *run);
+
+/* Texts for names whose record is lost. NULL: no memory. */
+struct missing_names *missing_names_new(void);
+void missing_names_free(struct missing_names *missing);
+
+#endif

@@ -1,0 +1,40 @@
+/* A random sample of at most 512 steps of a run of any length, for what needs single values, as
+ * the MAD (rule book 0).
+ *
+ * Each step has a number that looks random, made of its own number and that of its source; the 512
+ * smallest stay. So the same steps give the same sample in any order, and merging samples gives
+ * the sample of all. Up to 512 steps it holds them all. */
+#ifndef STATS_SAMPLE_H
+#define STATS_SAMPLE_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+enum { SAMPLE_SIZE = 512 };
+
+struct sample_item {
+    uint64_t order; /* what looks random */
+    int64_t step;
+    double value;
+};
+
+struct sample {
+    uint64_t source;
+    size_t count;
+    size_t last; /* place of the largest order, once all are taken */
+    struct sample_item item[SAMPLE_SIZE];
+};
+
+/* `source`: a number that other samples with which it will be merged do not have, as the rank. */
+void sample_init(struct sample *sample, uint64_t source);
+
+void sample_add(struct sample *sample, int64_t step, double value);
+
+/* Adds all of `from` to `to`. */
+void sample_merge(struct sample *to, const struct sample *from);
+
+/* The values of sampled steps from `first_step` on; `out` has room for SAMPLE_SIZE. Returns how
+ * many there are. */
+size_t sample_values(const struct sample *sample, int64_t first_step, double *out);
+
+#endif

@@ -1,0 +1,171 @@
+#include "stats/sketch.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "stepscope/error.h"
+
+/* Bins are cut on a scale L that is nearly a logarithm and cheap: e + ((6/35 s - 3/5) s + 10/7) s
+ * for the value 2^e (1 + s). Where L grows by 10/7 ln(gamma) the value grows by gamma at most, and
+ * gamma = (1 + 0.005) / (1 - 0.005). */
+static const double BINS_PER_L = 0.7 / 0.01000008333458333; /* 7 / (10 ln gamma) */
+
+static const int64_t LEAST_NS = 100;
+static const int64_t MOST_NS = INT64_C(1000000000000);
+
+/* Bins come in whole groups, so that the same values give the same bins in any order. */
+enum { GROUP = 64 };
+
+static double scale_of(double significand)
+{
+    return ((6.0 / 35 * significand - 3.0 / 5) * significand + 10.0 / 7) * significand;
+}
+
+static int32_t bin_of(int64_t ns)
+{
+    double value = (double)ns;
+    uint64_t bits;
+    memcpy(&bits, &value, sizeof(bits));
+    double exponent = (double)((int32_t)(bits >> 52) - 1023);
+    bits = (bits & UINT64_C(0xfffffffffffff)) | UINT64_C(0x3ff0000000000000);
+    double significand;
+    memcpy(&significand, &bits, sizeof(significand));
+    return (int32_t)((exponent + scale_of(significand - 1)) * BINS_PER_L);
+}
+
+/* The value where L has a given value: the cubic is solved by Newton's method. */
+static double value_at(double l)
+{
+    double exponent = floor(l);
+    double rest = l - exponent;
+    double s = rest;
+    for (int i = 0; i < 8; i++) {
+        double slope = (18.0 / 35 * s - 6.0 / 5) * s + 10.0 / 7;
+        s -= (scale_of(s) - rest) / slope;
+    }
+    return ldexp(1 + s, (int)exponent);
+}
+
+/* The value that is as far, relatively, from both ends of the bin. */
+static double value_of_bin(int32_t bin)
+{
+    double low = value_at(bin / BINS_PER_L);
+    double high = value_at((bin + 1) / BINS_PER_L);
+    return 2 * low * high / (low + high);
+}
+
+void sketch_init(struct sketch *sketch)
+{
+    *sketch = (struct sketch){0};
+}
+
+void sketch_release(struct sketch *sketch)
+{
+    free(sketch->bins);
+    sketch_init(sketch);
+}
+
+/* Makes bins from `first` up to `end` exist. */
+static int make_room(struct sketch *sketch, int32_t first, int32_t end)
+{
+    int32_t old_end = sketch->first + sketch->bin_count;
+    if (sketch->bin_count > 0 && first >= sketch->first && end <= old_end)
+        return 0;
+    first -= first % GROUP;
+    end += (GROUP - end % GROUP) % GROUP;
+    if (sketch->bin_count > 0) {
+        first = first < sketch->first ? first : sketch->first;
+        end = end > old_end ? end : old_end;
+    }
+    uint64_t *bins = calloc((size_t)(end - first), sizeof(*bins));
+    if (!bins) {
+        sketch->error = SS_E_NOMEM;
+        return SS_E_NOMEM;
+    }
+    if (sketch->bin_count > 0)
+        memcpy(bins + (sketch->first - first), sketch->bins,
+               (size_t)sketch->bin_count * sizeof(*bins));
+    free(sketch->bins);
+    sketch->bins = bins;
+    sketch->first = first;
+    sketch->bin_count = end - first;
+    return 0;
+}
+
+static void add_totals(struct sketch *sketch, uint64_t count, sketch_sum sum_ns,
+                       int64_t min_ns, int64_t max_ns)
+{
+    if (sketch->count == 0 || min_ns < sketch->min_ns)
+        sketch->min_ns = min_ns;
+    if (sketch->count == 0 || max_ns > sketch->max_ns)
+        sketch->max_ns = max_ns;
+    sketch->count += count;
+    sketch->sum_ns += sum_ns;
+}
+
+void sketch_add_n(struct sketch *sketch, int64_t ns, uint64_t times)
+{
+    if (times == 0)
+        return;
+    if (ns < 0)
+        ns = 0;
+    add_totals(sketch, times, (sketch_sum)ns * times, ns, ns);
+    if (ns < LEAST_NS) {
+        sketch->below += times;
+        return;
+    }
+    if (ns > MOST_NS) {
+        sketch->above += times;
+        return;
+    }
+    int32_t bin = bin_of(ns);
+    if (sketch->error == 0 && make_room(sketch, bin, bin + 1) == 0)
+        sketch->bins[bin - sketch->first] += times;
+}
+
+void sketch_add(struct sketch *sketch, int64_t ns)
+{
+    sketch_add_n(sketch, ns, 1);
+}
+
+void sketch_merge(struct sketch *to, const struct sketch *from)
+{
+    if (from->count == 0)
+        return;
+    add_totals(to, from->count, from->sum_ns, from->min_ns, from->max_ns);
+    to->below += from->below;
+    to->above += from->above;
+    if (to->error == 0)
+        to->error = from->error;
+    if (to->error != 0 || from->bin_count == 0)
+        return;
+    if (make_room(to, from->first, from->first + from->bin_count) != 0)
+        return;
+    for (int32_t i = 0; i < from->bin_count; i++)
+        to->bins[from->first - to->first + i] += from->bins[i];
+}
+
+double sketch_quantile(const struct sketch *sketch, double q)
+{
+    if (sketch->count == 0 || sketch->error != 0)
+        return NAN;
+    double place = floor(fmin(fmax(q, 0), 1) * (double)(sketch->count - 1));
+    uint64_t rank = (uint64_t)place;
+    if (rank == 0 || rank < sketch->below)
+        return (double)sketch->min_ns;
+    uint64_t before = sketch->below;
+    for (int32_t i = 0; i < sketch->bin_count; i++) {
+        before += sketch->bins[i];
+        if (rank < before && rank + 1 < sketch->count) {
+            double value = value_of_bin(sketch->first + i);
+            return fmin(fmax(value, (double)sketch->min_ns), (double)sketch->max_ns);
+        }
+    }
+    return (double)sketch->max_ns;
+}
+
+double sketch_mean(const struct sketch *sketch)
+{
+    return sketch->count > 0 ? (double)sketch->sum_ns / (double)sketch->count : 0;
+}

@@ -1,0 +1,200 @@
+"""The frame that all commands share: help, options, mistakes, exit codes, output that fails."""
+
+import os
+import subprocess
+import unittest
+
+from support import DATA, FINE, PROGRAM, USAGE, CommandTest, builder, stepscope
+
+OVERVIEW = """\
+Stepscope tells where the time of a training run goes.
+
+Usage: stepscope COMMAND [OPTIONS] ...
+
+Commands:
+  info       what is in a run: how long, how much, is it whole
+  dump       all records of a run, in time order
+  help       this list, or the help of one command
+
+'stepscope COMMAND --help' says more; 'stepscope --version' which this is.
+Exit codes: 0 fine, 1 a check failed, 2 wrong usage, 3 data that can not be
+read or written.
+"""
+
+INFO_HELP = """\
+Usage: stepscope info [OPTIONS] RUN
+
+Says what a run holds: how long it took and how it ended, whether anything was
+lost, steps and spans by stage, processes, the clock, what recording cost, and
+which spans are open in a run that hangs or was killed.
+
+Options:
+      --json          one JSON object, with every process and lane
+  -h, --help          print this text
+"""
+
+DUMP_HELP = """\
+Usage: stepscope dump [OPTIONS] RUN
+
+Prints every record of all processes and threads of a run, one a line, in the
+order of time. Times count from the start of the run; a span stands where it
+ended, and is indented by the spans that were open around it.
+What is still being recorded is printed up to 0.1 s ago.
+
+Options:
+      --json          one JSON object a line, times in nanoseconds
+  -h, --help          print this text
+"""
+
+HELP_HELP = """\
+Usage: stepscope help [OPTIONS] [COMMAND]
+
+Lists the commands, or explains one of them.
+
+Options:
+  -h, --help          print this text
+"""
+
+HELP = {"info": INFO_HELP, "dump": DUMP_HELP, "help": HELP_HELP}
+
+
+class Help(CommandTest):
+    def test_overview_is_printed_on_request(self):
+        for words in (["help"], ["--help"], ["-h"]):
+            self.check(words, FINE, OVERVIEW, "")
+
+    def test_without_a_command_the_overview_explains(self):
+        self.check([], USAGE, "", OVERVIEW)
+
+    def test_every_command_in_the_list_has_help(self):
+        listed = OVERVIEW.partition("Commands:\n")[2].partition("\n\n")[0]
+        self.assertEqual([line.split()[0] for line in listed.splitlines()], list(HELP))
+        for command, text in HELP.items():
+            self.check([command, "--help"], FINE, text, "")
+            self.check([command, "-h", "x", "y", "z"], FINE, text, "")
+            self.check(["help", command], FINE, text, "")
+            self.check(["--help", command], FINE, text, "")
+
+    def test_help_fits_a_terminal(self):
+        for text in [OVERVIEW, *HELP.values()]:
+            for line in text.splitlines():
+                self.assertLessEqual(len(line), 80, line)
+
+    def test_version_is_one_line(self):
+        for word in ("--version", "-V"):
+            done = self.check([word], FINE, stderr="")
+            self.assertRegex(done.stdout, r"\Astepscope \d+\.\d+\.\d+\n\Z")
+
+
+class Mistakes(CommandTest):
+    def test_unknown_command(self):
+        self.check(["zebra"], USAGE, "",
+                   "stepscope: there is no command 'zebra'. 'stepscope help' lists them all.\n")
+        self.check(["help", "zebra"], USAGE, "",
+                   "stepscope help: there is no command 'zebra'. 'stepscope help' lists them all.\n")
+
+    def test_did_you_mean_a_command(self):
+        for word, meant in (("inof", "info"), ("inf", "info"), ("dmup", "dump"), ("hepl", "help"),
+                            ("information", "info"), ("INFO", None)):
+            done = self.check([word], USAGE, "")
+            if meant:
+                self.assertEqual(done.stderr, f"stepscope: there is no command '{word}'. "
+                                              f"Did you mean '{meant}'?\n")
+            else:
+                self.assertNotIn("mean", done.stderr)
+
+    def test_unknown_option(self):
+        self.check(["info", "--zebra", "run"], USAGE, "",
+                   "stepscope info: unknown option '--zebra'. "
+                   "'stepscope info --help' lists the options.\n")
+        self.check(["dump", "-z", "run"], USAGE, "",
+                   "stepscope dump: unknown option '-z'. 'stepscope dump --help' lists the options.\n")
+
+    def test_did_you_mean_an_option(self):
+        self.check(["dump", "--jsn", "run"], USAGE, "",
+                   "stepscope dump: unknown option '--jsn'. Did you mean '--json'? "
+                   "'stepscope dump --help' lists the options.\n")
+
+    def test_an_option_before_the_command(self):
+        self.check(["--json", "dump"], USAGE, "",
+                   "stepscope: unknown option '--json'. "
+                   "Options of a command follow its name; 'stepscope help' lists all.\n")
+        self.check(["--", "dump"], USAGE, "",
+                   "stepscope: the command is missing. "
+                   "Options of a command follow its name; 'stepscope help' lists all.\n")
+
+    def test_a_value_that_is_not_wanted(self):
+        self.check(["dump", "--json=yes", "run"], USAGE, "",
+                   "stepscope dump: option '--json' takes no value. "
+                   "'stepscope dump --help' lists the options.\n")
+
+    def test_operands_are_counted(self):
+        for command in ("info", "dump"):
+            self.check([command], USAGE, "", f"stepscope {command}: RUN is missing. "
+                                             f"Usage: stepscope {command} [OPTIONS] RUN\n")
+            self.check([command, "a", "b", "c"], USAGE, "",
+                       f"stepscope {command}: one argument too many: 'b'. "
+                       f"Usage: stepscope {command} [OPTIONS] RUN\n")
+        self.check(["help", "info", "dump"], USAGE, "")
+
+    def test_hostile_words_stay_on_one_line(self):
+        done = stepscope(b"\x1b[2J\n\xff")
+        self.assertEqual(done.returncode, USAGE)
+        self.assertEqual(done.stderr, "stepscope: there is no command '\ufffd[2J \ufffd'. "
+                                      "'stepscope help' lists them all.\n")
+
+
+class Output(CommandTest):
+    """Output that can not be written: /dev/full, a closed pipe, no stdout at all."""
+
+    def setUp(self):
+        super().setUp()
+        process = builder.control()
+        for seq in range(1, 9):  # 16,000 spans: more than any pipe holds
+            process.records(1, seq, builder.spans(builder.START + seq * 50_000, 2000, name=1))
+        self.run_name = self.make_run(p=process)
+        self.commands = [["info", self.run_name], ["info", "--json", self.run_name],
+                         ["dump", self.run_name], ["dump", "--json", self.run_name],
+                         ["help"], ["help", "info"], ["--version"], ["info", "--help"]]
+
+    def test_a_full_disk_is_an_error(self):
+        for words in self.commands:
+            with open("/dev/full", "wb") as full:
+                done = self.stepscope(*words, stdout=full)
+            self.assertEqual(done.returncode, DATA, words)
+            self.assertRegex(done.stderr, r"\Astepscope[ a-z]*: cannot write the output: "
+                                          r"No space left on device\.\n\Z")
+
+    def test_a_closed_stdout_is_an_error(self):
+        for words in self.commands:
+            done = self.stepscope(*words, stdout=None, preexec_fn=lambda: os.close(1))
+            self.assertEqual(done.returncode, DATA, words)
+            self.assertRegex(done.stderr, r"\Astepscope[ a-z]*: cannot write the output: "
+                                          r"Bad file descriptor\.\n\Z")
+
+    def first_line(self, words, restore_signals):
+        """Reads one line of the output and closes the pipe; returns the line, stderr, the code."""
+        with subprocess.Popen([PROGRAM, *words], cwd=self.folder, stdout=subprocess.PIPE,
+                              stderr=subprocess.PIPE, restore_signals=restore_signals) as child:
+            line = child.stdout.readline()
+            child.stdout.close()
+            return line, child.stderr.read(), child.wait(timeout=60)
+
+    def test_a_reader_that_has_seen_enough_is_no_error(self):
+        for words in (["dump", self.run_name], ["dump", "--json", self.run_name]):
+            line, stderr, code = self.first_line(words, restore_signals=False)  # SIGPIPE ignored
+            self.assertEqual((stderr, code), (b"", FINE))
+            self.assertTrue(line.endswith(b"\n"))
+
+    def test_a_reader_that_has_seen_enough_may_end_us_by_signal(self):
+        line, stderr, code = self.first_line(["dump", self.run_name], restore_signals=True)
+        self.assertEqual((stderr, code), (b"", -13))
+        self.assertTrue(line.endswith(b"\n"))
+
+    def test_stderr_may_be_closed(self):
+        done = self.stepscope("info", "no such run", preexec_fn=lambda: os.close(2))
+        self.assertEqual(done.returncode, DATA)
+
+
+if __name__ == "__main__":
+    unittest.main()
