@@ -143,9 +143,9 @@ static void say_declaration(struct dump *dump, const struct ss_record *record)
         buf_add_text(&dump->line, ")");
     }
     if (record->role != SS_ROLE_NONE)
-        buf_printf(&dump->line, " role %s", ss_role_text(record->role));
+        buf_printf(&dump->line, ", role %s", ss_role_text(record->role));
     if (record->scope != SS_SCOPE_NONE)
-        buf_printf(&dump->line, " scope %s", ss_scope_text(record->scope));
+        buf_printf(&dump->line, ", scope %s", ss_scope_text(record->scope));
 }
 
 static void say_info(struct dump *dump, const struct ss_record *record)

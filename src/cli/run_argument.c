@@ -45,12 +45,14 @@ static const char *advice(int code)
         return "A run belongs to the user who recorded it: try as that user.";
     case SS_E_VERSION:
         return "Read it with the stepscope that wrote it, or a newer one.";
+    case SS_E_DAMAGED:
+        return "Nothing of it can be read.";
     case SS_E_LIMIT:
         return "'ulimit -n' says how many files may be open.";
     case SS_E_NOMEM:
         return "Try on a machine with more memory.";
     default:
-        return "";
+        return "Is the device or the file system all right?";
     }
 }
 

@@ -35,8 +35,14 @@ bool lane_reader_next_record(struct lane_reader *reader)
     return true;
 }
 
-/* Those of `stack` that count: spans that did not begin before the process did, and not the
- * innermost if its record is there already. */
+/* Is this the span of the lane's last span record? Then it was just being closed. */
+static bool is_closed(const struct lane_reader *reader, const struct ss_open_span *span)
+{
+    return reader->any_span && span->start_ticks == reader->span_start &&
+           span->head.depth == reader->span_depth;
+}
+
+/* Leaves what counts: spans that did not begin before the process did. */
 static size_t keep_open(const struct lane_reader *reader, struct ss_open_span *stack,
                         size_t depth)
 {
@@ -46,9 +52,7 @@ static size_t keep_open(const struct lane_reader *reader, struct ss_open_span *s
     for (size_t i = 0; i < depth; i++)
         if (stack[i].head.kind == SS_KIND_SPAN && stack[i].start_ticks >= start)
             stack[kept++] = stack[i];
-    if (kept > 0 && reader->any_span &&
-        stack[kept - 1].start_ticks == reader->span_start &&
-        stack[kept - 1].head.depth == reader->span_depth)
+    if (kept > 0 && is_closed(reader, &stack[kept - 1]))
         kept--;
     return kept;
 }

@@ -100,13 +100,15 @@ static size_t points_until(const struct timeline *timeline, uint64_t ticks)
     return low;
 }
 
-/* Ticks after `point` for which the result stays within ss_ns. */
+/* Ticks after the last point for which the result stays within ss_ns. Not beyond the largest
+ * number of ticks: else earlier ones, whose distance wraps round, would seem to be later. */
 static uint64_t span_of_last(const struct timeline_point *point, uint64_t slope)
 {
     const uint64_t room = (uint64_t)INT64_MAX - (uint64_t)point->raw_ns;
-    const wide span = slope ? ((wide)room << SLOPE_BITS) / slope : UINT64_MAX;
+    const uint64_t most = UINT64_MAX - point->ticks;
+    const wide span = slope ? ((wide)room << SLOPE_BITS) / slope : most;
 
-    return span < UINT64_MAX ? (uint64_t)span : UINT64_MAX;
+    return span < most ? (uint64_t)span : most;
 }
 
 static ss_ns find_nanoseconds(uint64_t ticks, struct timeline_line *line)

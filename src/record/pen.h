@@ -16,7 +16,10 @@
 #error "the recorder writes its structs in place: little-endian machines only"
 #endif
 
-enum { PEN_DEPTH_MAX = SS_STACK_DEPTH - 1 };
+enum {
+    PEN_DEPTH_MAX = SS_STACK_DEPTH - 1,
+    PEN_PREFETCH = 512 /* bytes ahead: the next lines were last written by the helper's core */
+};
 
 struct pen {
     int32_t gate;      /* the recording that it belongs to */
@@ -73,6 +76,7 @@ static inline uint32_t pen_depth_of(uint64_t place)
 /* The head is stored last: a record is there as a whole or not at all, also after kill -9. */
 static inline void pen_commit(struct pen *pen, uint64_t head, unsigned units)
 {
+    __builtin_prefetch(pen->cursor + PEN_PREFETCH, 1);
     __atomic_store_n((uint64_t *)(void *)pen->cursor, head, __ATOMIC_RELEASE);
     pen->cursor += (size_t)units * SS_UNIT;
 }

@@ -130,8 +130,7 @@ void cells_add(struct cells *cells, const struct cells_window *window)
     else
         keep_larger_max(cell, window->time_ns / window->steps, window->first_step);
     if (is_sampled(cells, cells->windows))
-        cells->sample[cells->sampled++] =
-            (double)window->time_ns / (double)window->steps;
+        cells->sample[cells->sampled++] = (double)window->time_ns / (double)window->steps;
     cells->windows++;
     if (cell->windows == cells->size)
         close_cell(cells);

@@ -51,7 +51,8 @@ struct cells {
     int64_t windows; /* added so far */
     size_t count;    /* full cells; cell[count] is being filled */
     size_t part_count;
-    int64_t *parts; /* CELLS_ROWS rows of part_count sums: those of the cells, of the head */
+    int64_t
+        *parts; /* CELLS_ROWS rows of part_count sums: those of the cells, of the head */
     struct cell cell[CELLS_MAX];
     struct cell head[CELLS_HEAD];
     double sample[CELLS_SAMPLE]; /* of the cell that is being filled */

@@ -18,7 +18,7 @@ struct series {
     size_t count;
     size_t edge[CHANGE_MAX_SHIFTS + 2];
     size_t segments;
-    double noise;
+    double noise; /* around the levels of the segments */
 };
 
 static double median_of(const double *x, size_t count)
@@ -28,12 +28,12 @@ static double median_of(const double *x, size_t count)
 }
 
 /* The variance of a mean over that of as many independent values. */
-static double inflation_of(const double *x, size_t count, int fitted)
+static double inflation_of(const double *x, size_t count, int levels)
 {
     double tame[CHANGE_MAX_VALUES];
     double scratch[CHANGE_MAX_VALUES];
     robust_winsorise(x, count, tame, scratch);
-    double r = robust_lag1_corrected(tame, count, fitted);
+    double r = robust_lag1_corrected(tame, count, levels);
     return (1 + r) / (1 - r);
 }
 
@@ -72,14 +72,14 @@ static double take_curve_out(const double *x, size_t count, double *rest)
     return misfit;
 }
 
-static void find_trend(const double *x, size_t count, struct change *out)
+static void find_trend(const struct series *s, struct change *out)
 {
     double blocks[BLOCKS];
     double even[BLOCKS];
     double scratch[CHANGE_MAX_VALUES];
     double slopes[BLOCKS * (BLOCKS - 1) / 2];
-    size_t n = count < BLOCKS ? count : BLOCKS;
-    robust_block_medians(x, count, n, blocks, scratch);
+    size_t n = s->count < BLOCKS ? s->count : BLOCKS;
+    robust_block_medians(s->x, s->count, n, blocks, scratch);
     double slope = robust_slope(blocks, n, slopes);
     take_curve_out(blocks, n, even);
     out->trend_z = robust_trend_z(blocks, n, inflation_of(even, n, 2));
@@ -163,40 +163,45 @@ static double noise_of(const struct series *s)
 }
 
 /* How many times over the shift at a cut is larger than it must be to count. */
-static double weight_of_cut(const struct series *s, size_t place, double noise)
+static double weight_of_cut(const struct series *s, size_t place)
 {
-    const size_t *edge = s->edge + place;
+    const size_t *edge = s->edge + place - 1;
     double before = level_of(s, place - 1);
     double after = level_of(s, place);
-    double parts = 1 / (double)(edge[0] - edge[-1]) + 1 / (double)(edge[1] - edge[0]);
-    double least = fmax(SHIFT_ERRORS * noise * sqrt(parts), PRACTICAL * before);
+    double parts = 1 / (double)(edge[1] - edge[0]) + 1 / (double)(edge[2] - edge[1]);
+    double least = fmax(SHIFT_ERRORS * s->noise * sqrt(parts), PRACTICAL * before);
     return least > 0 ? fabs(after - before) / least : 0;
 }
 
 /* Takes the weakest cut away, until all that are left count. */
-static void prune_cuts(struct series *s, double noise)
+static void prune_cuts(struct series *s)
 {
     while (s->segments > 1) {
         size_t weakest = 1;
         for (size_t k = 2; k < s->segments; k++) {
-            if (weight_of_cut(s, k, noise) < weight_of_cut(s, weakest, noise))
+            if (weight_of_cut(s, k) < weight_of_cut(s, weakest))
                 weakest = k;
         }
-        if (weight_of_cut(s, weakest, noise) >= 1)
+        if (weight_of_cut(s, weakest) >= 1)
             break;
         remove_cut(s, weakest);
     }
 }
 
-static void find_shifts(struct series *s, const double *medians, struct change *out)
+static void find_shifts(struct series *s)
 {
-    s->edge[1] = s->count;
-    s->segments = 1;
-    size_t most = s->count / CELLS_A_CUT < CHANGE_MAX_SHIFTS ? s->count / CELLS_A_CUT : CHANGE_MAX_SHIFTS;
+    size_t most = s->count / CELLS_A_CUT;
+    if (most > CHANGE_MAX_SHIFTS)
+        most = CHANGE_MAX_SHIFTS;
     while (s->segments <= most && add_cut(s))
-        ;
+        continue;
     s->noise = noise_of(s);
-    prune_cuts(s, s->noise);
+    prune_cuts(s);
+}
+
+static void write_shifts(const struct series *s, const double *medians,
+                         struct change *out)
+{
     out->shift_count = s->segments - 1;
     for (size_t k = 0; k < out->shift_count; k++) {
         const size_t *edge = s->edge + k;
@@ -213,11 +218,9 @@ static double misfit_of_levels(const struct series *s)
 {
     double misfit = 0;
     for (size_t k = 0; k < s->segments; k++) {
-        size_t from = s->edge[k];
-        size_t to = s->edge[k + 1];
-        double mean = sum_of(s->x, from, to) / (double)(to - from);
-        for (size_t i = from; i < to; i++)
-            misfit += (s->x[i] - mean) * (s->x[i] - mean);
+        double level = level_of(s, k);
+        for (size_t i = s->edge[k]; i < s->edge[k + 1]; i++)
+            misfit += (s->x[i] - level) * (s->x[i] - level);
     }
     return misfit;
 }
@@ -237,16 +240,17 @@ void change_find(const double *medians, size_t count, struct change *out)
     *out = (struct change){.kind = CHANGE_NONE};
     if (count < CHANGE_MIN_VALUES)
         return;
-    struct series s = {.count = count};
+    struct series s = {.count = count, .edge = {0, count}, .segments = 1};
     double scratch[2 * CHANGE_MAX_VALUES];
     robust_despike(medians, count, s.x, scratch);
-    find_trend(s.x, count, out);
-    find_shifts(&s, medians, out);
+    find_trend(&s, out);
+    find_shifts(&s);
     bool trend = fabs(out->trend_z) > TREND_Z && fabs(out->trend) >= PRACTICAL;
-    if (out->shift_count > 0 && (!trend || levels_fit_better(&s)))
-        out->kind = CHANGE_SHIFT;
-    else if (trend)
-        out->kind = CHANGE_DRIFT;
+    bool shift = s.segments > 1 && (!trend || levels_fit_better(&s));
+    if (shift)
+        write_shifts(&s, medians, out);
+    if (shift || trend)
+        out->kind = shift ? CHANGE_SHIFT : CHANGE_DRIFT;
 }
 
 const struct change_shift *change_largest(const struct change *change)
@@ -254,8 +258,8 @@ const struct change_shift *change_largest(const struct change *change)
     const struct change_shift *largest = NULL;
     for (size_t k = 0; k < change->shift_count; k++) {
         const struct change_shift *shift = &change->shifts[k];
-        if (!largest || fabs(shift->after - shift->before) >
-                            fabs(largest->after - largest->before))
+        if (!largest ||
+            fabs(shift->after - shift->before) > fabs(largest->after - largest->before))
             largest = shift;
     }
     return largest;

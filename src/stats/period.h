@@ -18,11 +18,11 @@
 enum { PERIOD_MAX_OUTLIERS = 512 };
 
 struct period {
-    int64_t steps;  /* the distance */
-    int64_t first;  /* the first place in the stretch */
-    size_t places;  /* in the stretch */
-    size_t hits;    /* of them that are outliers */
-    bool known;     /* one of the periods that were known */
+    int64_t steps;     /* the distance */
+    int64_t first;     /* the first place in the stretch */
+    size_t places;     /* in the stretch */
+    size_t hits;       /* of them that are outliers */
+    bool known;        /* one of the periods that were known */
     double log_chance; /* natural logarithm of the chance, not above log(0.001) */
 };
 

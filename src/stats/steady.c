@@ -24,8 +24,8 @@ static double one_window(const struct cells *cells, int64_t start)
     double time = (double)cells_sum(cells, start, CELLS_TIME);
     if (time <= 0)
         return 0;
-    double steps = (double)cells_sum(cells, start, CELLS_STEPS) /
-                   (double)(cells->windows - start);
+    double steps =
+        (double)cells_sum(cells, start, CELLS_STEPS) / (double)(cells->windows - start);
     return robust_median(medians, count, scratch) * steps / time;
 }
 

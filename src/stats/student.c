@@ -45,8 +45,8 @@ static double beta_below(double a, double b, double x)
         return 0;
     if (x >= 1)
         return 1;
-    double front = exp(log_gamma(a + b) - log_gamma(a) - log_gamma(b) + a * log(x) +
-                       b * log1p(-x));
+    double front =
+        exp(log_gamma(a + b) - log_gamma(a) - log_gamma(b) + a * log(x) + b * log1p(-x));
     if (x < (a + 1) / (a + b + 2))
         return front * beta_fraction(a, b, x) / a;
     return 1 - front * beta_fraction(b, a, 1 - x) / b;

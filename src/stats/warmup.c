@@ -147,10 +147,10 @@ static void classify(const struct cells *cells, const struct reference *ref,
 
 static double warmup_cost(const struct cells *cells, const struct warmup *warmup)
 {
-    int64_t time = cells_sum(cells, 0, CELLS_TIME) -
-                   cells_sum(cells, warmup->start, CELLS_TIME);
-    int64_t steps = cells_sum(cells, 0, CELLS_STEPS) -
-                    cells_sum(cells, warmup->start, CELLS_STEPS);
+    int64_t time =
+        cells_sum(cells, 0, CELLS_TIME) - cells_sum(cells, warmup->start, CELLS_TIME);
+    int64_t steps =
+        cells_sum(cells, 0, CELLS_STEPS) - cells_sum(cells, warmup->start, CELLS_STEPS);
     return (double)time - (double)steps * warmup->typical_ns;
 }
 

@@ -14,6 +14,7 @@ import bisect
 import json
 import math
 import os
+import stat
 import struct
 import sys
 import time
@@ -273,6 +274,10 @@ class Clock:
             self.rates = [(10**9 << FRACTION) // per_s if per_s else 1 << FRACTION]
 
     def ns(self, ticks):
+        """Nanoseconds; what no i64 can hold becomes the nearest that it can."""
+        return min(max(self.exact_ns(ticks), -2**63), 2**63 - 1)
+
+    def exact_ns(self, ticks):
         if self.identity:
             return ticks
         place = max(bisect.bisect_right(self.ticks, ticks) - 1, 0)
@@ -287,7 +292,7 @@ class Clock:
 
 
 class Loss(NamedTuple):
-    """Bytes that were not read: file, version, truncated, header, order or records."""
+    """Bytes that were not read. Kinds: file, truncated, header, order, records."""
 
     kind: str
     offset: int
@@ -343,16 +348,16 @@ class Process:
     def read_header(self):
         size = len(self.data)
         if size < HEADER_BYTES:
-            self.lose("file", 0, size)
+            self.lose("truncated", 0, size)
             return False
         header = FileHeader(self.data)
         if (header.magic != FILE_MAGIC or header.segment_bytes != SEGMENT_BYTES
                 or header.block_bytes != BLOCK_BYTES
                 or header.inline_offset != INLINE_OFFSET):
-            self.lose("file", 0, size)
+            self.lose("header", 0, size)
             return False
         if header.min_reader > VERSION:
-            self.lose("version", 0, size)
+            self.lose("file", 0, size)
             return False
         self.header = header
         self.horizon = header.horizon()
@@ -522,6 +527,7 @@ class Process:
             entries.append((start, Head(*HEAD.unpack_from(self.data, entry + 8))))
         last = next((r for r in reversed(lane.records) if r.kind is SPAN), None)
         if entries and last is not None:
+            # Only open[depth], the innermost, can be one that was just being closed.
             start, head = entries[-1]
             if start == last.fields["start_ticks"] and head.depth == last.head.depth:
                 entries.pop()
@@ -586,6 +592,8 @@ def has_ended(header):
 
 def read_file(path):
     """The bytes of a file, and the offsets of segments that changed hands meanwhile."""
+    if not stat.S_ISREG(os.stat(path).st_mode):
+        raise OSError("not a regular file")
     with open(path, "rb") as file:
         data = file.read()
         given_up = set()
@@ -598,21 +606,33 @@ def read_file(path):
 
 
 class Run:
-    """The process files of a run: (name, bytes) or (name, bytes, segments given up)."""
+    """The process files of a run: (name, bytes) or (name, bytes, segments given up).
+
+    A file whose bytes are None could not be read. `processes` has those that are process
+    files, in the order of their names; `losses` are (file, Loss).
+    """
 
     def __init__(self, files, dead=None):
-        self.names = [name for name, *_ in files]
-        self.processes = [Process(*content, dead=dead) for _, *content in files]
+        self.processes = []
+        self.losses = []
+        for name, data, *given_up in files:
+            if data is None:
+                self.losses.append((name, Loss("file", 0, 0)))
+                continue
+            process = Process(data, *given_up, dead=dead)
+            if process.header is not None:
+                self.processes.append(process)
+            self.losses += [(name, loss) for loss in process.losses]
 
     @classmethod
     def open(cls, directory, dead=None):
-        """Reads a run directory. A file that cannot be read counts as an empty one."""
+        """Reads a run directory."""
         files = []
         for path in run_files(directory):
             try:
                 content = read_file(path)
             except OSError:
-                content = (b"", set())
+                content = (None, set())
             files.append((os.path.basename(path).decode("utf-8", "replace"), *content))
         return cls(files, dead)
 
@@ -626,12 +646,6 @@ class Run:
                     records.append((ns, index, number, place, record))
         records.sort(key=lambda entry: entry[:4])
         return records
-
-    def losses(self):
-        for name, process in zip(self.names, self.processes):
-            for loss in process.losses:
-                yield {"kind": loss.kind, "file": name, "offset": loss.offset,
-                       "bytes": loss.bytes}
 
 
 # The JSON Lines form of `stepscope dump --json`
@@ -675,6 +689,12 @@ def json_lines(run):
         yield json_object(run.processes[index], time_ns, index, lane, record)
 
 
+def json_losses(run):
+    for name, loss in run.losses:
+        yield {"kind": loss.kind, "file": name, "offset": loss.offset,
+               "bytes": loss.bytes}
+
+
 def main(arguments=None):
     parser = argparse.ArgumentParser(description="decode a run directory")
     parser.add_argument("run")
@@ -688,7 +708,7 @@ def main(arguments=None):
     options = parser.parse_args(arguments)
     run = Run.open(options.run, options.dead)
     try:
-        for line in run.losses() if options.losses else json_lines(run):
+        for line in json_losses(run) if options.losses else json_lines(run):
             print(json.dumps(line))
         sys.stdout.flush()
     except BrokenPipeError:

@@ -15,35 +15,36 @@ class Mutator:
         # A hit in the long stretches of zeroes rarely changes anything.
         self.interesting = [i for i, byte in enumerate(data) if byte] or [0]
 
-    def place(self):
+    def place(self, data):
         """An offset, mostly of a byte that has a meaning."""
         if self.random.random() < 0.1:
-            return self.random.randrange(len(self.data))
+            return self.random.randrange(len(data))
         near = self.random.choice(self.interesting)
         near += self.random.choice((0, 0, 0, 1, -1, 4))
-        return min(max(near, 0), len(self.data) - 1)
+        return min(max(near, 0), len(data) - 1)
 
     def flip_bits(self, data):
         for _ in range(self.random.choice((1, 1, 2, 5))):
-            data[self.place()] ^= 1 << self.random.randrange(8)
+            data[self.place(data)] ^= 1 << self.random.randrange(8)
 
     def set_bytes(self, data):
         """Limits of fields: all ones, all zeroes, one."""
-        offset, size = self.place(), self.random.choice((1, 2, 4, 8))
+        offset, size = self.place(data), self.random.choice((1, 2, 4, 8))
         offset -= offset % size
         value = self.random.choice((0, 1, 2**63, 2**64 - 1, self.random.getrandbits(64)))
         data[offset:offset + size] = value.to_bytes(8, "little")[:size]
 
     def zero_range(self, data):
-        offset, size = self.place(), self.random.choice((1, 8, 32, 64, 512, 4096, 8192))
+        offset = self.place(data)
+        size = self.random.choice((1, 8, 32, 64, 512, 4096, 8192))
         size = len(data[offset:offset + size])
         data[offset:offset + size] = bytes(size)
 
     def cut(self, data):
-        del data[self.place() + self.random.choice((0, 0, 1)):]
+        del data[self.place(data) + self.random.choice((0, 0, 1)):]
 
     def swap_units(self, data):
-        self.swap(data, UNIT, self.place() // UNIT, self.place() // UNIT)
+        self.swap(data, UNIT, self.place(data) // UNIT, self.place(data) // UNIT)
 
     def swap_segments(self, data):
         count = len(data) // SEGMENT_BYTES

@@ -28,7 +28,8 @@ RELEASE = os.path.join(ROOT, "build", "release")
 TOOL = os.environ.get("STEPSCOPE_BIN", os.path.join(RELEASE, "stepscope"))
 GOLDEN = os.path.join(ROOT, "tests", "data", "golden")
 SOAK = os.environ.get("SOAK") == "1"
-MUTANTS = 2000 if SOAK else 40
+MUTANTS = 2000 if SOAK else 80
+BATCH = 16
 KEPT_RUNS = 3
 
 # Made runs that are small and have something of everything: copies of them are damaged.
@@ -77,12 +78,25 @@ class AgreementTest(unittest.TestCase):
 
     def compare(self, run, what):
         """Notes how the two differ on a run; `what` says which one it is."""
-        ours = list(decoder.json_lines(decoder.Run.open(run)))
+        difference = self.difference(run)
+        if difference is not None:
+            self.note(run, what, *difference)
+
+    def difference(self, run):
+        """Where the two read a run differently, and what each has there; None: nowhere."""
+        decoded = decoder.Run.open(run)
         theirs = [json.loads(line) for line in self.tool("dump", run).splitlines()]
-        for number, (our, their) in enumerate(zip_longest(ours, theirs), start=1):
+        both = zip_longest(decoder.json_lines(decoded), theirs)
+        for number, (our, their) in enumerate(both, start=1):
             if our != their:
-                self.note(run, what, f"line {number}", our, their)
-                return
+                return f"line {number}", our, their
+        info = self.tool("info", run)
+        if not info:
+            # The tool refuses a run without any process file.
+            return ("info", "a process", "none") if decoded.processes else None
+        ours = sorted(decoder.json_losses(decoded), key=json.dumps)
+        theirs = sorted(json.loads(info)["lost"]["unread"], key=json.dumps)
+        return ("losses", ours, theirs) if ours != theirs else None
 
     def note(self, run, what, where, ours, theirs):
         kept = ""
@@ -94,11 +108,27 @@ class AgreementTest(unittest.TestCase):
                                 f"  tool:    {json.dumps(theirs, sort_keys=True)}")
 
     def compare_mutants(self, data, count, what):
-        run = os.path.join(self.directory, "mutant")
+        """Compares damaged copies of a file, a batch at a time as one run of many files."""
         mutator = Mutator(data, seed=zlib.crc32(what.encode()))
-        for number, mutant in enumerate(mutator.mutants(count)):
-            make_runs.write_run({make_runs.FILE: mutant}, run)
-            self.compare(run, f"{what}, mutant {number}")
+        mutants = [(f"{i:06}.ssp", mutant) for i, mutant in enumerate(mutator.mutants(count))]
+        for first in range(0, count, BATCH):
+            batch = dict(mutants[first:first + BATCH])
+            run = os.path.join(self.directory, f"batch-{first}")
+            make_runs.write_run(batch, run)
+            if self.difference(run) is not None:
+                self.compare_one_by_one(run, batch, what)
+            shutil.rmtree(run)
+
+    def compare_one_by_one(self, run, batch, what):
+        """Finds the files for which a batch is read differently."""
+        known = len(self.differences)
+        for file, mutant in batch.items():
+            alone = os.path.join(run, "alone")
+            make_runs.write_run({file: mutant}, alone)
+            self.compare(alone, f"mutant {file} of {what}")
+            shutil.rmtree(alone)
+        if len(self.differences) == known:
+            self.compare(run, f"mutants {min(batch)} to {max(batch)} of {what} in one run")
 
     def record(self, run):
         program = record_program()

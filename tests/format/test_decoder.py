@@ -46,7 +46,7 @@ def column(run, key, **match):
 
 
 def losses(run):
-    return [(loss["kind"], loss["offset"], loss["bytes"]) for loss in run.losses()]
+    return [tuple(loss) for _, loss in run.losses]
 
 
 def lane_of(*records, **header):
@@ -190,6 +190,11 @@ class TimeTest(unittest.TestCase):
         run = made("clock_with_calibrations_in_another_lane")
         self.assertEqual(len(run.processes[0].clock.points), 2)
 
+    def test_times_that_no_i64_can_hold_become_the_nearest(self):
+        ends = column(made("extreme_ticks_of_a_slow_clock"), "end_ns", kind="span")
+        self.assertEqual(ends[2:], [2**63 - 1] * 7)
+        self.assertEqual(column(made("extreme_start_early"), "start_ns"), [-2**63] * 9)
+
     def test_calibrations_count_in_the_order_of_the_lane(self):
         run = made("clock_with_calibrations_in_segments")
         self.assertEqual([ticks - T for ticks, _ in run.processes[0].clock.points],
@@ -201,9 +206,9 @@ class SegmentsTest(unittest.TestCase):
 
     def test_files_that_are_no_process_files_are_lost_as_a_whole(self):
         run = made("no_process_files")
-        self.assertEqual([loss["kind"] for loss in run.losses()],
-                         ["file"] * 7 + ["version"])
-        self.assertEqual(set(column(run, "process")), {8})
+        self.assertEqual([loss.kind for _, loss in run.losses],
+                         ["truncated"] * 2 + ["header"] * 5 + ["file"])
+        self.assertEqual(set(column(run, "process")), {0})
 
     def test_a_newer_version_with_an_old_reader_in_mind_is_read(self):
         self.assertEqual(len(lines(made("a_newer_version"), kind="span")), 2)
@@ -420,7 +425,8 @@ class OpenSpansTest(unittest.TestCase):
                 ("open_span_like_an_older_span", [30, 20, 10]),
                 ("open_span_of_another_depth", [30, 20, 10]),
                 ("open_span_of_another_start", [30, 20, 10]),
-                ("open_span_further_out_being_closed", [30, 20, 10])):
+                ("open_span_further_out_being_closed", [30, 20, 10]),
+                ("open_span_being_closed_below_one_that_does_not_count", [20, 10])):
             self.assertEqual([start for start, *_ in self.unfinished(run_name)], starts,
                              run_name)
 
@@ -471,8 +477,8 @@ class RobustnessTest(unittest.TestCase):
         for line in decoder.json_lines(run):
             json.dumps(line)
         size = len(data)
-        for loss in run.losses():
-            self.assertLessEqual(loss["offset"] + loss["bytes"], size)
+        for _, loss in run.losses:
+            self.assertLessEqual(loss.offset + loss.bytes, size)
 
     def test_every_made_run_can_be_read(self):
         for build in RUNS.values():
@@ -516,13 +522,15 @@ class CommandTest(unittest.TestCase):
         make_runs.write_run({"b.ssp": process.bytes(), "a.ssp": b"?", "manifest": b"?"},
                             self.directory)
         os.mkdir(os.path.join(self.directory, "c.ssp"))
+        os.mkfifo(os.path.join(self.directory, "d.ssp"))
         self.assertEqual([(line["kind"], line["process"]) for line in self.run_command()],
-                         [("thread_begin", 1), ("span", 1)])
+                         [("thread_begin", 0), ("span", 0)])
         self.assertEqual(len(self.run_command("--live")), 1)
         self.assertEqual(len(self.run_command("--dead")), 2)
         self.assertEqual(self.run_command("--losses"), [
-            {"kind": "file", "file": "a.ssp", "offset": 0, "bytes": 1},
-            {"kind": "file", "file": "c.ssp", "offset": 0, "bytes": 0}])
+            {"kind": "truncated", "file": "a.ssp", "offset": 0, "bytes": 1},
+            {"kind": "file", "file": "c.ssp", "offset": 0, "bytes": 0},
+            {"kind": "file", "file": "d.ssp", "offset": 0, "bytes": 0}])
 
     def test_it_stops_quietly_when_nobody_reads(self):
         make_runs.write_run(make_runs.files_of(RUNS["several_segments"]), self.directory)
