@@ -17,11 +17,12 @@ enum {
     GATE_NONE = INT32_MAX      /* of a thread that has no lane */
 };
 
-extern _Atomic int32_t *gate;
+extern _Atomic(_Atomic int32_t *) gate_page;
 
 static inline int32_t gate_now(void)
 {
-    return atomic_load_explicit(gate, memory_order_relaxed);
+    return atomic_load_explicit(atomic_load_explicit(&gate_page, memory_order_relaxed),
+                                memory_order_relaxed);
 }
 
 #endif

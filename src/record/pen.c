@@ -75,6 +75,7 @@ static bool next_segment(struct pen *pen)
         atomic_store_explicit(&lane->segment->state, SEGMENT_SEALED, memory_order_release);
     }
     struct ss_segment_header *header = (struct ss_segment_header *)(void *)segment->base;
+    segment->keep = lane->number == SS_CONTROL_LANE;
     header->magic = SS_SEGMENT_MAGIC;
     header->kind = SS_SEGMENT_RECORDS;
     header->lane = lane->number;

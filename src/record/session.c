@@ -14,7 +14,7 @@ enum { CALIBRATION_TRIES = 16, DEFAULT_CAP = 1 << 30 };
 static const int64_t DENY_NS = 100000000; /* after a thread got no lane, none is tried so long */
 
 static _Atomic int32_t gate_before_start = GATE_UNDECIDED;
-_Atomic int32_t *gate = &gate_before_start;
+_Atomic(_Atomic int32_t *) gate_page = &gate_before_start;
 _Thread_local struct pen session_tls __attribute__((tls_model(SS_TLS_MODEL))) = {
     .gate = GATE_NONE, .fast_gate = GATE_NONE};
 
@@ -26,6 +26,11 @@ static struct run_settings settings; /* of the recording, and for children that 
 static int last_error;
 static int32_t recordings; /* so far: makes each one's gate number */
 static pthread_key_t thread_key;
+
+static void set_gate(int32_t value)
+{
+    atomic_store(atomic_load(&gate_page), value);
+}
 
 static bool is_forked(void)
 {
@@ -177,7 +182,7 @@ static int start_locked(void)
     }
     store_note_error(&session->store, helper_start(session));
     atomic_store(&current, session);
-    atomic_store(gate, GATE_FIRST + recordings++ % (GATE_BUSY - GATE_FIRST));
+    set_gate(GATE_FIRST + recordings++ % (GATE_BUSY - GATE_FIRST));
     return SS_E_OK;
 }
 
@@ -189,7 +194,7 @@ static void forget(struct session *session)
     if (store_file_is_ours(&session->store)) {
         close(session->store.fd);
     }
-    atomic_store(gate, GATE_UNDECIDED);
+    set_gate(GATE_UNDECIDED);
 }
 
 static void before_fork(void)
@@ -231,7 +236,7 @@ static void after_fork_in_child(void)
     if (session) {
         forget(session);
     } else if (is_forked()) {
-        atomic_store(gate, settings.decided_off ? GATE_OFF : GATE_UNDECIDED);
+        set_gate(settings.decided_off ? GATE_OFF : GATE_UNDECIDED);
     }
     pthread_mutex_unlock(&life_lock);
 }
@@ -241,7 +246,7 @@ static void prepare_process(void)
     _Atomic int32_t *wiped = system_map_wiped(sizeof *wiped);
     if (wiped) {
         atomic_store(wiped, gate_now());
-        gate = wiped;
+        atomic_store(&gate_page, wiped);
     }
     pthread_key_create(&thread_key, on_thread_exit);
     pthread_atfork(before_fork, after_fork_in_parent, after_fork_in_child);
@@ -264,7 +269,7 @@ static int start_once(const struct run_settings *wanted)
     settings.decided_off = error != SS_E_OK;
     last_error = error == SS_E_OFF ? SS_E_OK : error;
     if (error) {
-        atomic_store(gate, GATE_OFF);
+        set_gate(GATE_OFF);
     }
     return error;
 }
@@ -297,7 +302,7 @@ static void end_file(struct session *session, enum ss_file_state state)
  * at their next event, that the gate has another number. */
 static void stop_locked(struct session *session)
 {
-    atomic_store(gate, GATE_OFF);
+    set_gate(GATE_OFF);
     helper_stop(session);
     pthread_mutex_lock(&recorder_lock);
     if (session_tls.lane && session_tls.lane->session == session) {
@@ -344,7 +349,7 @@ __attribute__((destructor)) static void on_process_exit(void)
 static void resume_after_clone(void)
 {
     int32_t forked = GATE_FORKED;
-    if (!atomic_compare_exchange_strong(gate, &forked, GATE_OFF)) {
+    if (!atomic_compare_exchange_strong(atomic_load(&gate_page), &forked, GATE_OFF)) {
         return;
     }
     pthread_mutex_t fresh = PTHREAD_MUTEX_INITIALIZER;
@@ -355,7 +360,7 @@ static void resume_after_clone(void)
         session->store.lock = fresh;
         forget(session);
     } else if (!settings.decided_off) {
-        atomic_store(gate, GATE_UNDECIDED);
+        set_gate(GATE_UNDECIDED);
     }
 }
 

@@ -128,15 +128,17 @@ static void count_given_up(struct ss_file_header *header, const unsigned char *b
     header->reused_segments++;
 }
 
-/* The oldest full segment after the first quarter, which stays as the head of the run. */
+/* The oldest full segment after the first quarter, which stays as the head of the run. What was
+ * passed over once stays: the search goes on behind it. */
 static struct segment *give_up_oldest(struct store *store, uint8_t (*stage_of)(uint16_t name))
 {
-    struct segment *before = NULL;
-    struct segment *segment = store->sealed_first;
-    while (segment && segment->index < store->count / 4) {
+    struct segment *before = store->kept_last;
+    struct segment *segment = before ? before->next : store->sealed_first;
+    while (segment && (segment->keep || segment->index < store->count / 4)) {
         before = segment;
         segment = segment->next;
     }
+    store->kept_last = before;
     if (!segment || (!segment->base && store_file_map(store, segment) != SS_E_OK)) {
         return NULL;
     }

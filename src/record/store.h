@@ -24,6 +24,7 @@ struct segment {
     unsigned char *base; /* NULL: not mapped */
     uint32_t index;
     _Atomic uint32_t state;
+    bool keep;            /* never given up: it holds names */
     uint64_t lease;       /* what its header says while a lane has it */
     int64_t sealed_ns;    /* when the helper saw it sealed */
     struct segment *next; /* in the list of in-use, sealed or fresh segments */
@@ -49,6 +50,7 @@ struct store {
     struct segment *fresh;
     struct segment *in_use;
     struct segment *sealed_first, *sealed_last; /* oldest first */
+    struct segment *kept_last; /* up to here, none of the sealed ones is ever given up */
     struct segment *evict_next;                 /* first sealed one that is still mapped */
     uint32_t unevicted;
 

@@ -16,7 +16,7 @@ import tempfile
 import time
 import unittest
 import zlib
-from itertools import zip_longest
+from itertools import islice, zip_longest
 
 import decoder
 import make_runs
@@ -83,7 +83,7 @@ class AgreementTest(unittest.TestCase):
             self.note(run, what, *difference)
 
     def difference(self, run):
-        """Where the two read a run differently, and what each has there; None: nowhere."""
+        """Where the two read a run differently, and what each has there, or None."""
         decoded = decoder.Run.open(run)
         theirs = [json.loads(line) for line in self.tool("dump", run).splitlines()]
         both = zip_longest(decoder.json_lines(decoded), theirs)
@@ -108,12 +108,11 @@ class AgreementTest(unittest.TestCase):
                                 f"  tool:    {json.dumps(theirs, sort_keys=True)}")
 
     def compare_mutants(self, data, count, what):
-        """Compares damaged copies of a file, a batch at a time as one run of many files."""
+        """Compares damaged copies of a file, a batch at a time as one run."""
         mutator = Mutator(data, seed=zlib.crc32(what.encode()))
-        mutants = [(f"{i:06}.ssp", mutant) for i, mutant in enumerate(mutator.mutants(count))]
-        for first in range(0, count, BATCH):
-            batch = dict(mutants[first:first + BATCH])
-            run = os.path.join(self.directory, f"batch-{first}")
+        mutants = enumerate(mutator.mutants(count))
+        while batch := {f"{i:06}.ssp": mutant for i, mutant in islice(mutants, BATCH)}:
+            run = os.path.join(self.directory, "batch")
             make_runs.write_run(batch, run)
             if self.difference(run) is not None:
                 self.compare_one_by_one(run, batch, what)
@@ -128,7 +127,7 @@ class AgreementTest(unittest.TestCase):
             self.compare(alone, f"mutant {file} of {what}")
             shutil.rmtree(alone)
         if len(self.differences) == known:
-            self.compare(run, f"mutants {min(batch)} to {max(batch)} of {what} in one run")
+            self.compare(run, f"mutants {min(batch)} to {max(batch)} of {what}, together")
 
     def record(self, run):
         program = record_program()
