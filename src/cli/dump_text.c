@@ -64,13 +64,13 @@ static void say_mark(struct dump *dump, const struct ss_record *record)
 static void say_plan(struct dump *dump, const struct ss_record *record)
 {
     static const char *const words[] = {"steps", "epochs", "steps an epoch",
-                                        "samples a batch"};
+                                        "batch size"};
     const char *between = "";
 
     for (size_t i = 0; i < 4; i++) {
         if (record->u.plan[i] == 0)
             continue;
-        buf_printf(&dump->line, "%s%" PRIu64 " %s", between, record->u.plan[i], words[i]);
+        buf_printf(&dump->line, "%s%s %" PRIu64, between, words[i], record->u.plan[i]);
         between = ", ";
     }
 }

@@ -60,8 +60,8 @@ static void put_contents(struct json *json, const struct tally *tally)
     json_begin_object(json, "hooks");
     json_uint(json, "installed", tally->kinds[SS_KIND_HOOK] - tally->hooks_skipped);
     json_uint(json, "skipped", tally->hooks_skipped);
-    json_begin_array(json, "first_skipped");
-    for (size_t i = 0; i < tally->hooks_skipped && i < TALLY_MOST_HOOKS; i++) {
+    json_begin_array(json, "reasons");
+    for (size_t i = 0; i < tally->skipped_count; i++) {
         json_begin_object(json, NULL);
         put_buf(json, "target", &tally->skipped[i].target);
         put_buf(json, "reason", &tally->skipped[i].reason);

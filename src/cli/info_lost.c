@@ -73,12 +73,13 @@ static void say_rare(struct page *page, const struct tally *tally, bool *first)
     if (tally->lost_names > 0) {
         page_count(page, tally->lost_names, "name or calibration",
                    "names or calibrations");
-        buf_add_text(&page->value, " that found no room");
+        buf_add_text(&page->value, " found no room");
         lost_line(page, first);
     }
     if (tally->lost_threads > 0) {
         page_count(page, tally->lost_threads, "thread", "threads");
-        buf_add_text(&page->value, " that found no room, with all that they did");
+        buf_add_text(&page->value,
+                     " found no room: nothing of what they did is in the run");
         lost_line(page, first);
     }
 }
@@ -137,8 +138,9 @@ static void add_open_spans(struct page *page, const struct tally *tally, size_t 
     const struct ss_process *process = ss_run_process(tally->run, lane->process);
     char text[UNITS_SIZE];
 
-    buf_printf(&page->value, "process %" PRIu32 ", thread %" PRIu32, lane->process,
-               lane->tid);
+    buf_printf(&page->value, "process %" PRIu32 ", thread", lane->process);
+    if (lane->tid > 0)
+        buf_printf(&page->value, " %" PRIu32, lane->tid);
     if (own->thread_bytes > 0) {
         buf_add_text(&page->value, " ");
         page_text(page, (struct ss_text){own->thread, own->thread_bytes}, NAME_COLUMNS);
@@ -149,7 +151,8 @@ static void add_open_spans(struct page *page, const struct tally *tally, size_t 
                   NAME_COLUMNS);
     }
     uint64_t ns = tally_difference(process->end_ns, open[count - 1].start_ns);
-    buf_printf(&page->value, ", for %s", units_duration(text, (int64_t)ns));
+    buf_add_text(&page->value, ", for ");
+    page_joined(page, units_duration(text, (int64_t)ns));
 }
 
 void info_text_open(struct page *page, const struct tally *tally)

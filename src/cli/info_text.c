@@ -61,7 +61,7 @@ static void say_took(struct page *page, const struct tally *tally)
     uint64_t ns = tally_difference(tally->end_ns, tally->start_ns);
     char text[UNITS_SIZE];
 
-    buf_add_text(&page->value, units_duration(text, (int64_t)ns));
+    page_joined(page, units_duration(text, (int64_t)ns));
     if (ss_run_processes(tally->run) == 1)
         say_one_end(page, ss_run_process(tally->run, 0)->end);
     else
@@ -80,7 +80,8 @@ static void say_holds(struct page *page, const struct tally *tally)
     page_count(page, ss_run_processes(tally->run), "process", "processes");
     buf_add_text(&page->value, ", ");
     page_count(page, tally->sum.threads, "thread", "threads");
-    buf_printf(&page->value, ", %s", units_bytes(text, tally->bytes));
+    buf_add_text(&page->value, ", ");
+    page_joined(page, units_bytes(text, tally->bytes));
     page_field(page, "Holds");
 }
 
@@ -173,13 +174,14 @@ static void say_clock(struct page *page, const struct tally *tally)
     if (process->clock == SS_CLOCK_RAW)
         buf_add_text(&page->value, "CLOCK_MONOTONIC_RAW");
     else
-        buf_printf(&page->value, "%s at %.3f GHz",
+        buf_printf(&page->value, "%s at %.3f" TEXT_NO_BREAK "GHz",
                    process->clock == SS_CLOCK_TSC ? "TSC" : "ARM counter",
                    process->ticks_per_s / 1e9);
     buf_add_text(&page->value, ", ");
     page_count(page, process->calibrations, "calibration", "calibrations");
     if (process->clock_drift_ppm > 0.0)
-        buf_printf(&page->value, ", drift %.1f ppm", process->clock_drift_ppm);
+        buf_printf(&page->value, ", drift %.1f" TEXT_NO_BREAK "ppm",
+                   process->clock_drift_ppm);
     if (suspects == 0) {
         buf_add_text(&page->value, ": fine");
     } else {
@@ -195,26 +197,38 @@ static void say_clock(struct page *page, const struct tally *tally)
     page_field(page, "Clock");
 }
 
+/* What a span was measured to cost, over all processes that measured it. */
+static double span_cost_ns(const struct tally *tally)
+{
+    double sum_ps = 0;
+
+    for (size_t i = 0; i < ss_run_processes(tally->run); i++)
+        sum_ps += (double)tally->processes[i].measured *
+                  ss_run_process(tally->run, i)->span_cost_ps;
+    return sum_ps / 1000.0 / (double)tally->sum.measured;
+}
+
 static void say_cost(struct page *page, const struct tally *tally)
 {
     char text[UNITS_SIZE];
     double all_ns = (double)tally->process_ns;
 
-    if (tally->sum.cost_ns == 0) {
+    if (tally->sum.measured == 0) {
         buf_add_text(&page->value, "a span was not measured");
     } else {
-        buf_printf(&page->value, "%.1f ns a span x ",
-                   (double)tally->sum.cost_ns / (double)tally->sum.spans);
-        page_count(page, tally->sum.spans, "span", "spans");
-        buf_printf(&page->value, " = %s",
-                   units_duration(text, (int64_t)tally->sum.cost_ns));
-        buf_printf(&page->value, ", %s of the time",
-                   units_share(text, (double)tally->sum.cost_ns, all_ns));
+        buf_printf(&page->value, "%.1f" TEXT_NO_BREAK "ns a span x ",
+                   span_cost_ns(tally));
+        page_count(page, tally->sum.measured, "span", "spans");
+        buf_add_text(&page->value, " = ");
+        page_joined(page, units_duration(text, (int64_t)tally->sum.cost_ns));
+        buf_add_text(&page->value, ", ");
+        page_joined(page, units_share(text, (double)tally->sum.cost_ns, all_ns));
+        buf_add_text(&page->value, " of the time");
     }
-    buf_printf(&page->value, "; helper thread %s of CPU",
-               units_duration(text, (int64_t)tally->helper_cpu_ns));
-    buf_printf(&page->value, ", %s",
-               units_share(text, (double)tally->helper_cpu_ns, all_ns));
+    buf_add_text(&page->value, "; helper thread ");
+    page_joined(page, units_duration(text, (int64_t)tally->helper_cpu_ns));
+    buf_add_text(&page->value, " of CPU, ");
+    page_joined(page, units_share(text, (double)tally->helper_cpu_ns, all_ns));
     page_field(page, "Cost");
 }
 
@@ -225,7 +239,7 @@ static void say_hooks(struct page *page, const struct tally *tally)
     buf_printf(&page->value, "%" PRIu64 " installed, %" PRIu64 " skipped",
                tally->kinds[SS_KIND_HOOK] - tally->hooks_skipped, tally->hooks_skipped);
     page_field(page, "Hooks");
-    for (size_t i = 0; i < tally->hooks_skipped && i < TALLY_MOST_HOOKS; i++) {
+    for (size_t i = 0; i < tally->skipped_count; i++) {
         const struct skipped_hook *hook = &tally->skipped[i];
         buf_add_text(&page->value, "skipped ");
         page_text(page, (struct ss_text){hook->target.data, hook->target.size},

@@ -49,6 +49,13 @@ void page_count(struct page *page, uint64_t count, const char *one, const char *
                count == 1 ? one : many);
 }
 
+void page_joined(struct page *page, const char *words)
+{
+    for (; *words; words++)
+        buf_add_text(&page->value,
+                     *words == ' ' ? TEXT_NO_BREAK : (char[2]){*words, '\0'});
+}
+
 void page_text(struct page *page, struct ss_text text, size_t columns)
 {
     text_fit(&page->value, text.data, text.size, columns);

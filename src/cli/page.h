@@ -24,8 +24,10 @@ void page_field(struct page *page, const char *label);
 /* Prints the line as it is: for tables. */
 void page_line(struct page *page);
 
-/* Adds to the paragraph: "1 span", "1,234 spans"; a text made safe and cut to `columns`. */
+/* Adds to the paragraph: "1 span", "1,234 spans"; words that no line end parts; a text made safe
+ * and cut to `columns`. */
 void page_count(struct page *page, uint64_t count, const char *one, const char *many);
+void page_joined(struct page *page, const char *words);
 void page_text(struct page *page, struct ss_text text, size_t columns);
 
 #endif

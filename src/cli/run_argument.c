@@ -39,8 +39,7 @@ static const char *advice(int code)
     case SS_E_NOTFOUND:
         return "A run is the directory that STEPSCOPE_RUN or ss_start() named.";
     case SS_E_NOTRUN:
-        return "A run is a directory with *" SS_FILE_SUFFIX
-               " files; was anything recorded?";
+        return "Was anything recorded into it?";
     case SS_E_ACCESS:
         return "A run belongs to the user who recorded it: try as that user.";
     case SS_E_VERSION:

@@ -38,16 +38,28 @@ static void count_span(struct tally *tally, const struct ss_record *record)
     tally->nested |= record->depth > 0;
 }
 
+static bool same(const struct buf *bytes, struct ss_text text)
+{
+    return bytes->size == text.size &&
+           (text.size == 0 || memcmp(bytes->data, text.data, text.size) == 0);
+}
+
 static void count_hook(struct tally *tally, const struct ss_record *record)
 {
+    struct ss_text target = record->u.text.a, reason = record->u.text.b;
+
     if (!(record->flags & SS_FLAG_FAILED))
         return;
-    if (tally->hooks_skipped < TALLY_MOST_HOOKS) {
-        struct skipped_hook *hook = &tally->skipped[tally->hooks_skipped];
-        buf_add(&hook->target, record->u.text.a.data, record->u.text.a.size);
-        buf_add(&hook->reason, record->u.text.b.data, record->u.text.b.size);
-    }
     tally->hooks_skipped++;
+    for (size_t i = 0; i < tally->skipped_count; i++)
+        if (same(&tally->skipped[i].target, target) &&
+            same(&tally->skipped[i].reason, reason))
+            return;
+    if (tally->skipped_count == TALLY_MOST_HOOKS)
+        return;
+    struct skipped_hook *hook = &tally->skipped[tally->skipped_count++];
+    buf_add(&hook->target, target.data, target.size);
+    buf_add(&hook->reason, reason.data, reason.size);
 }
 
 static void note_thread(struct lane_tally *lane, struct ss_text name)
@@ -114,6 +126,7 @@ static void sum_process(struct tally *tally, size_t index)
     const struct ss_process *process = ss_run_process(tally->run, index);
     struct process_tally *own = &tally->processes[index];
 
+    own->measured = process->span_cost_ps > 0 ? own->spans : 0;
     own->cost_ns = (uint64_t)((double)own->spans * process->span_cost_ps / 1000.0);
     add(&tally->sum.records, own->records);
     add(&tally->sum.spans, own->spans);
@@ -123,6 +136,7 @@ static void sum_process(struct tally *tally, size_t index)
     add(&tally->sum.too_deep, own->too_deep);
     add(&tally->sum.unbalanced, own->unbalanced);
     add(&tally->sum.cost_ns, own->cost_ns);
+    add(&tally->sum.measured, own->measured);
     add(&tally->bytes, process->file_bytes);
     add(&tally->names, process->names > 0 ? process->names - 1 : 0);
     add(&tally->process_ns, tally_difference(process->end_ns, process->start_ns));

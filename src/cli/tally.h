@@ -25,7 +25,8 @@ struct process_tally {
     uint64_t records, spans, steps;
     uint64_t threads;
     uint64_t dropped, too_deep, unbalanced; /* sums of its lanes */
-    uint64_t cost_ns;                       /* spans x what one was measured to cost */
+    uint64_t cost_ns;  /* measured spans x what one was measured to cost */
+    uint64_t measured; /* spans of processes that measured it */
 };
 
 struct skipped_hook {
@@ -48,7 +49,9 @@ struct tally {
     uint64_t names; /* without the unnamed one of each process */
 
     uint64_t hooks_skipped;
-    struct skipped_hook skipped[TALLY_MOST_HOOKS]; /* the first ones */
+    struct skipped_hook
+        skipped[TALLY_MOST_HOOKS]; /* each target and reason once; the first ones */
+    size_t skipped_count;
 
     uint64_t dropped_by_stage[SS_STAGE_SLOTS];
     uint64_t reused, reused_by_stage[SS_STAGE_SLOTS];

@@ -148,30 +148,35 @@ void cursors_orphan(struct ss_run *run)
         cursor->run = NULL;
 }
 
-static bool comes_before(const struct contender *a, const struct contender *b)
+static inline bool comes_before(const struct contender *a, ss_ns time_ns, uint64_t order)
 {
-    return a->time_ns < b->time_ns || (a->time_ns == b->time_ns && a->order < b->order);
+    return a->time_ns < time_ns || (a->time_ns == time_ns && a->order < order);
 }
 
-/* Puts `moving` where it belongs at or below `place`. Most often that is where it is: a lane has
- * many records before another lane has one. */
-static void sift_down(struct ss_cursor *cursor, size_t place, struct contender moving)
+/* Lets the contender at `place` sink to where it belongs. Mostly it is there already: a lane has
+ * some records before another lane has one. Its fields are moved one by one, since a copy of the
+ * whole would have to wait for the time that was just stored. */
+static inline void sift_down(struct contender *heap, size_t count, size_t place)
 {
-    struct contender *const heap = cursor->heap;
-    const size_t count = cursor->heap_count;
+    const ss_ns time_ns = heap[place].time_ns;
+    const uint64_t order = heap[place].order;
+    struct lane_reader *const reader = heap[place].reader;
+    const size_t from = place;
 
-    for (;;) {
-        size_t child = 2 * place + 1;
-        if (child >= count)
-            break;
-        if (child + 1 < count && comes_before(&heap[child + 1], &heap[child]))
+    for (size_t child = 2 * place + 1; child < count; child = 2 * place + 1) {
+        if (child + 1 < count &&
+            comes_before(&heap[child + 1], heap[child].time_ns, heap[child].order))
             child++;
-        if (!comes_before(&heap[child], &moving))
+        if (!comes_before(&heap[child], time_ns, order))
             break;
         heap[place] = heap[child];
         place = child;
     }
-    heap[place] = moving;
+    if (place == from)
+        return;
+    heap[place].time_ns = time_ns;
+    heap[place].order = order;
+    heap[place].reader = reader;
 }
 
 /* Looks at all lanes again, since any of them may have more records now. */
@@ -190,20 +195,19 @@ static void rebuild_heap(struct ss_cursor *cursor)
                 .reader = reader};
     }
     for (size_t i = cursor->heap_count / 2; i-- > 0;)
-        sift_down(cursor, i, cursor->heap[i]);
+        sift_down(cursor->heap, cursor->heap_count, i);
 }
 
 static void advance(struct ss_cursor *cursor)
 {
-    struct contender moving = cursor->heap[0];
+    struct contender *const first = &cursor->heap[0];
 
     cursor->taken = false;
-    if (lane_reader_peek(moving.reader))
-        moving.time_ns = moving.reader->time_ns;
+    if (lane_reader_peek(first->reader))
+        first->time_ns = first->reader->time_ns;
     else
-        moving = cursor->heap[--cursor->heap_count];
-    if (cursor->heap_count > 0)
-        sift_down(cursor, 0, moving);
+        *first = cursor->heap[--cursor->heap_count];
+    sift_down(cursor->heap, cursor->heap_count, 0);
 }
 
 /* What comes late although it waited (its thread stood still for longer) counts as of now. */

@@ -8,15 +8,18 @@
 #include <sys/prctl.h>
 
 enum {
-    ROUND_MS = 10,
-    ROUNDS_PER_SECOND = 1000 / ROUND_MS,
-    ROUNDS_AHEAD = 10, /* the pool holds what so many rounds took, 100 ms: a late round is no loss */
-    IDLE_ROUNDS = 1000, /* after 10 s on one page, a lane is looked after once a second only */
+    FIRST_ROUND_US = 1000, /* a short run needs a calibration, too */
+    ROUND_US = 20000,
+    BUSY_ROUND_US = 5000,
+    BUSY_SEGMENTS = 2, /* taken in one round: from here on it is busy */
+    ROUNDS_AHEAD = 10, /* the pool holds what so many rounds took: a late one is no loss */
+    IDLE_ROUNDS = 500, /* after 10 s on one page, a lane is looked after once a second only */
     TOUCH_AHEAD = 8192,
     STACK_BYTES = 256 * 1024,
     COST_SPANS = 256,
     COST_TRIES = 8
 };
+static const int64_t SECOND_NS = 1000000000;
 
 static void beat(struct session *session)
 {
@@ -88,64 +91,49 @@ static uint32_t measure_span_cost(struct session *session)
 
 static void once_a_second(struct session *session)
 {
-    struct helper *helper = &session->helper;
+    touch_lanes(session, true);
     session_every_second(session);
     store_retouch_pool(&session->store);
     session->store.header->helper_cpu_ns =
-        (uint64_t)(helper->cpu_before + system_thread_cpu_ns());
+        (uint64_t)(session->helper.cpu_before + system_thread_cpu_ns());
 }
 
-static void one_round(struct session *session)
+/* Returns how long to wait for the next one, in microseconds. */
+static int one_round(struct session *session)
 {
     struct helper *helper = &session->helper;
     int64_t now_ns = ticks_clock_ns(CLOCK_MONOTONIC_RAW);
-    bool second = helper->rounds++ % ROUNDS_PER_SECOND == 0;
     beat(session);
     uint32_t taken = store_collect_sealed(&session->store, now_ns);
     helper->peak = taken > helper->peak ? taken : helper->peak - (helper->peak + 15) / 16;
     store_fill(&session->store, POOL_FLOOR + helper->peak * ROUNDS_AHEAD, names_stage);
-    touch_lanes(session, second);
+    touch_lanes(session, false);
     if (now_ns >= session->next_calibration_ns) {
         session_calibrate(session);
     }
     store_evict(&session->store, now_ns);
-    if (second) {
+    if (now_ns >= helper->next_second_ns) {
+        helper->next_second_ns = now_ns + SECOND_NS;
         once_a_second(session);
     }
-}
-
-/* Waits until the next round is due; false when asked to stop. */
-static bool wait_for_round(struct helper *helper, int milliseconds)
-{
-    struct timespec until;
-    clock_gettime(CLOCK_MONOTONIC, &until);
-    until.tv_nsec += milliseconds * 1000000L;
-    until.tv_sec += until.tv_nsec / 1000000000L;
-    until.tv_nsec %= 1000000000L;
-    pthread_mutex_lock(&helper->lock);
-    while (!helper->stop && pthread_cond_timedwait(&helper->wake, &helper->lock, &until) == 0) {
-    }
-    bool stop = helper->stop;
-    pthread_mutex_unlock(&helper->lock);
-    return !stop;
+    return helper->peak >= BUSY_SEGMENTS ? BUSY_ROUND_US : ROUND_US;
 }
 
 static void *helper_main(void *argument)
 {
     struct session *session = argument;
+    struct helper *helper = &session->helper;
     struct ss_file_header *header = session->store.header;
     prctl(PR_SET_NAME, "stepscope");
     one_round(session);
     if (!header->span_cost_ps) {
         header->span_cost_ps = measure_span_cost(session);
     }
-    int wait_ms = 1; /* the first calibration comes soon: a short run needs one, too */
-    while (wait_for_round(&session->helper, wait_ms)) {
-        one_round(session);
-        wait_ms = ROUND_MS;
+    for (int wait_us = FIRST_ROUND_US; system_wait(&helper->stop, 0, wait_us);) {
+        wait_us = one_round(session);
     }
-    header->helper_cpu_ns = (uint64_t)(session->helper.cpu_before + system_thread_cpu_ns());
-    session->helper.cpu_before = (int64_t)header->helper_cpu_ns;
+    helper->cpu_before += system_thread_cpu_ns();
+    header->helper_cpu_ns = (uint64_t)helper->cpu_before;
     return NULL;
 }
 
@@ -165,15 +153,8 @@ static int create_thread(struct session *session)
 int helper_start(struct session *session)
 {
     struct helper *helper = &session->helper;
-    pthread_condattr_t attributes;
-    pthread_condattr_init(&attributes);
-    pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);
-    pthread_mutex_init(&helper->lock, NULL);
-    pthread_cond_init(&helper->wake, &attributes);
-    pthread_condattr_destroy(&attributes);
-    helper->stop = false;
-
     sigset_t all, before;
+    atomic_store(&helper->stop, 0);
     sigfillset(&all);
     pthread_sigmask(SIG_SETMASK, &all, &before);
     helper->running = create_thread(session) == 0;
@@ -184,15 +165,10 @@ int helper_start(struct session *session)
 void helper_stop(struct session *session)
 {
     struct helper *helper = &session->helper;
-    if (!helper->running) {
-        return;
+    if (helper->running) {
+        atomic_store(&helper->stop, 1);
+        system_wake(&helper->stop);
+        pthread_join(helper->thread, NULL);
+        helper->running = false;
     }
-    pthread_mutex_lock(&helper->lock);
-    helper->stop = true;
-    pthread_cond_signal(&helper->wake);
-    pthread_mutex_unlock(&helper->lock);
-    pthread_join(helper->thread, NULL);
-    helper->running = false;
-    pthread_cond_destroy(&helper->wake);
-    pthread_mutex_destroy(&helper->lock);
 }

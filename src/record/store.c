@@ -252,10 +252,11 @@ uint32_t store_collect_sealed(struct store *store, int64_t now_ns)
 void store_evict(struct store *store, int64_t now_ns)
 {
     pthread_mutex_lock(&store->lock);
-    bool ours = store->evict_next && store_file_is_ours(store);
-    while (ours && store->evict_next) {
+    while (store->evict_next) {
         struct segment *segment = store->evict_next;
-        if (now_ns - segment->sealed_ns < EVICT_AFTER_NS && store->unevicted <= UNEVICTED_MAX) {
+        bool due = now_ns - segment->sealed_ns >= EVICT_AFTER_NS ||
+                   store->unevicted > UNEVICTED_MAX;
+        if (!due || !store_file_is_ours(store)) {
             break;
         }
         munmap(segment->base, SS_SEGMENT_BYTES);

@@ -30,7 +30,7 @@ struct segment {
     struct segment *next; /* in the list of in-use, sealed or fresh segments */
 };
 
-enum { POOL_SLOTS = 256, POOL_FLOOR = 8, SEGMENT_CHUNK = 1024, SEGMENT_CHUNKS = 1024 };
+enum { POOL_SLOTS = 256, POOL_FLOOR = 16, SEGMENT_CHUNK = 1024, SEGMENT_CHUNKS = 1024 };
 
 struct store {
     pthread_mutex_t lock;

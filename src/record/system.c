@@ -3,6 +3,7 @@
 #include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/futex.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
@@ -127,4 +128,18 @@ void system_stay_resident(void)
     if (dladdr((void *)(uintptr_t)system_stay_resident, &info) && info.dli_fname) {
         (void)dlopen(info.dli_fname, RTLD_LAZY | RTLD_NOLOAD | RTLD_NODELETE);
     }
+}
+
+bool system_wait(_Atomic uint32_t *word, uint32_t value, int microseconds)
+{
+    const struct timespec wait = {microseconds / 1000000, microseconds % 1000000 * 1000L};
+    if (atomic_load(word) == value) {
+        syscall(SYS_futex, word, FUTEX_WAIT_PRIVATE, value, &wait, NULL, 0);
+    }
+    return atomic_load(word) == value;
+}
+
+void system_wake(_Atomic uint32_t *word)
+{
+    syscall(SYS_futex, word, FUTEX_WAKE_PRIVATE, 1, NULL, NULL, 0);
 }

@@ -2,6 +2,8 @@
 #ifndef RECORD_SYSTEM_H
 #define RECORD_SYSTEM_H
 
+#include <stdatomic.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -24,6 +26,11 @@ int64_t system_thread_cpu_ns(void);    /* of the calling thread */
 uint64_t system_process_start(void);   /* field 22 of /proc/self/stat, 0: not known */
 void system_boot_id(uint8_t out[16]);  /* zeros if not known */
 int system_thread_exists(uint32_t tid); /* in this process */
+
+/* Waits until *word is no longer `value`, and someone says so with system_wake(), or the time is
+ * over. Returns whether *word is still `value`. */
+bool system_wait(_Atomic uint32_t *word, uint32_t value, int microseconds);
+void system_wake(_Atomic uint32_t *word);
 
 /* Keeps this library loaded after dlclose(): threads that ran through it end through it. */
 void system_stay_resident(void);

@@ -39,10 +39,10 @@ static double half_width_by_batches(const double *x, size_t count)
 static double half_width_by_effective_size(const double *x, size_t count, double *scratch)
 {
     double n = (double)count;
-    double *tame = scratch;
-    robust_winsorise(x, count, tame, scratch + count);
+    double *tame = scratch; static double spare[40000];
+    robust_despike(x, count, tame, spare);
     double r = robust_lag1_corrected(tame, count, 1);
-    double effective = fmax(n * (1 - r) / (1 + r), 1.5);
+    double effective = fmax(n * (1 - r) / (1 + r), 2.5);
     double variance = variance_of(tame, count);
     double of_spikes = fmax(variance_of(x, count) - variance, 0);
     /* A short stretch of a slow wave shows less than its whole variance. */

@@ -3,7 +3,7 @@
 import os
 import time
 
-from support import builder
+import support  # finds builder
 from builder import (
     FAILED, START, TRAIN, ProcessFile, at, calibration, counter, hook, info, mark, name, open_span,
     plan, span, step, system, thread_begin, thread_end)
@@ -86,15 +86,23 @@ def hanging(**header):
     return made
 
 
+def boot_id():
+    with open("/proc/sys/kernel/random/boot_id", encoding="ascii") as boot:
+        return bytes.fromhex(boot.read().strip().replace("-", ""))
+
+
+def killed():
+    """Like hanging(), on this machine, of a process that is no more: process_start differs."""
+    return hanging(pid=os.getpid(), process_start=1, boot_id=boot_id())
+
+
 def live():
     """Like hanging(), but the process is this one, and its helper thread came round just now."""
     with open("/proc/self/stat", encoding="ascii", errors="replace") as stat:
         started = int(stat.read().rpartition(")")[2].split()[19])
-    with open("/proc/sys/kernel/random/boot_id", encoding="ascii") as boot:
-        boot_id = bytes.fromhex(boot.read().strip().replace("-", ""))
     now = time.clock_gettime_ns(time.CLOCK_MONOTONIC_RAW)
     start = now - 80 * MS
-    return hanging(pid=os.getpid(), process_start=started, boot_id=boot_id, start_ticks=start,
+    return hanging(pid=os.getpid(), process_start=started, boot_id=boot_id(), start_ticks=start,
                    start_raw_ns=start, beat0_ticks=now, beat0_ns=now)
 
 

@@ -17,10 +17,10 @@ FILE = "p-100-77-00000000000000aa.ssp"
 FINE, CHECK_FAILED, USAGE, DATA = 0, 1, 2, 3
 
 
-def stepscope(*arguments, **options):
+def stepscope(*arguments, program=PROGRAM, **options):
     """Runs the program; what it prints comes back as text, so it must be UTF-8."""
     options.setdefault("stdout", subprocess.PIPE)
-    return subprocess.run([PROGRAM, *map(os.fspath, arguments)], stderr=subprocess.PIPE,
+    return subprocess.run([program, *map(os.fspath, arguments)], stderr=subprocess.PIPE,
                           stdin=subprocess.DEVNULL, timeout=120, check=False, encoding="utf-8",
                           **options)
 
