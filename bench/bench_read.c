@@ -12,7 +12,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "../tests/support/synth.h"
+#include "support/synth.h"
 #include "stepscope/reader.h"
 
 enum { SPANS = 3200000, CHUNK = 65536, NAMES = 16, RUNS = 3 };

@@ -70,9 +70,14 @@ struct ss_head {
     uint16_t name;
     uint16_t flags;
     uint8_t depth; /* how many spans of this lane were open around it */
-    uint8_t nest;  /* SS_NEST_STAGE: stage of the nearest; SS_NEST_CLOSED: one of them is closed */
+    uint8_t nest;  /* what is around it: SS_NEST_* */
 };
-enum { SS_NEST_STAGE = 0x1f, SS_NEST_OPEN = 0x40, SS_NEST_CLOSED = 0x80 };
+enum {
+    SS_NEST_STAGE = 0x1f,  /* stage of the nearest span around it */
+    SS_NEST_OPAQUE = 0x20, /* one of those around it is not of stage user */
+    SS_NEST_OPEN = 0x40,   /* there is one */
+    SS_NEST_CLOSED = 0x80  /* one of those around it is of a closed stage */
+};
 
 struct ss_rec_span { /* SPAN; PERTURBED: arg is the reason; LOST: arg is the count */
     struct ss_head head;

@@ -91,7 +91,7 @@ static void say_unread(struct page *page, const struct ss_run *run, bool *first)
         [SS_LOSS_HEADER] = "a header makes no sense",
         [SS_LOSS_RECORDS] = "a record makes no sense",
         [SS_LOSS_ORDER] = "a segment has the place of another",
-        [SS_LOSS_FILE] = "not a process file that this version can read",
+        [SS_LOSS_FILE] = "can not be opened, or is of a newer version",
         [SS_LOSS_CHANGED] = "overwritten while it was read",
     };
     size_t losses = ss_run_losses(run);

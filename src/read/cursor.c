@@ -7,7 +7,7 @@
 enum {
     BUFFER_MOST = 65536, /* what a lane may have in view */
     BUFFER_LEAST = 2048,
-    BUFFER_BUDGET = 32 << 20 /* for all lanes of a cursor */
+    BUFFER_BUDGET = 2 << 20 /* of all lanes of a cursor: they stay in a CPU's cache */
 };
 
 /* A lane with a record to come, in a heap by time; at the same time by file, then by lane. */

@@ -58,6 +58,12 @@ uint8_t names_stage(uint16_t id)
     return __atomic_load_n(&stages[id], __ATOMIC_RELAXED);
 }
 
+uint8_t names_nest(uint8_t stage)
+{
+    return (uint8_t)(stage | (SS_STAGE_IS_CLOSED(stage) ? SS_NEST_CLOSED : 0) |
+                     (stage == SS_STAGE_USER ? 0 : SS_NEST_OPAQUE));
+}
+
 /* Slot of the name, or the empty one where it belongs. */
 static uint32_t *find_slot(const struct name *name)
 {

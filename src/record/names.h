@@ -19,4 +19,7 @@ uint32_t names_count(void); /* ids 1 .. count - 1 are in use; at least 1 */
 const struct name *names_get(uint32_t id);
 uint8_t names_stage(uint16_t id);
 
+/* What a span of this stage passes on to those inside it (SS_NEST_*). */
+uint8_t names_nest(uint8_t stage);
+
 #endif

@@ -30,8 +30,7 @@ static void take_up_stack(struct pen *pen)
     pen->top = &block->open[block->depth + 1];
     pen->place = HEAD_SPAN;
     for (uint32_t i = 1; i <= block->depth; i++) {
-        uint8_t stage = names_stage(block->open[i].head.name);
-        uint32_t nest = stage | (SS_STAGE_IS_CLOSED(stage) ? SS_NEST_CLOSED : 0u);
+        uint32_t nest = names_nest(names_stage(block->open[i].head.name));
         pen->place = pen_place_inside(pen->place, nest << 16);
     }
 }

@@ -189,8 +189,7 @@ ss_name ss_intern(const char *text, enum ss_stage stage, enum ss_role role,
         .stage = (unsigned)stage < SS_STAGE_COUNT ? (uint8_t)stage : SS_STAGE_OTHER,
         .role = (unsigned)role < SS_ROLE_COUNT ? (uint8_t)role : SS_ROLE_NONE,
         .scope = (unsigned)scope < SS_SCOPE_COUNT ? (uint8_t)scope : SS_SCOPE_NONE};
-    unsigned nest = name.stage | (SS_STAGE_IS_CLOSED(name.stage) ? SS_NEST_CLOSED : 0u);
-    return session_intern(&name) | nest << 16;
+    return session_intern(&name) | (ss_name)names_nest(name.stage) << 16;
 }
 
 int ss_start(const struct ss_options *options)

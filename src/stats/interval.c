@@ -7,6 +7,9 @@
 
 enum { BATCHES = 10 };
 
+/* With fewer, Student's t grows faster than the error that it stands for. */
+static const double LEAST_EFFECTIVE = 4;
+
 static double mean_of(const double *x, size_t count)
 {
     double sum = 0;
@@ -39,10 +42,16 @@ static double half_width_by_batches(const double *x, size_t count)
 static double half_width_by_effective_size(const double *x, size_t count, double *scratch)
 {
     double n = (double)count;
-    double *tame = scratch; static double spare[40000];
-    robust_despike(x, count, tame, spare);
-    double r = robust_lag1_corrected(tame, count, 1);
-    double effective = fmax(n * (1 - r) / (1 + r), 2.5);
+    double *tame = scratch;
+    robust_winsorise(x, count, tame, scratch + count);
+    double med=robust_median(x,count,scratch+count),mm=0;size_t nn=0;
+    for(size_t i=0;i<count;i++) if(tame[i]==x[i]){mm+=x[i];nn++;}
+    mm/=(double)nn; (void)med;
+    double c0=0,c1=0;double p1=0;
+    for(size_t i=0;i<count;i++){ if(tame[i]!=x[i])continue; c0+=(x[i]-mm)*(x[i]-mm); if(i&&tame[i-1]==x[i-1]){c1+=(x[i]-mm)*(x[i-1]-mm);p1++;}}
+    double r=c0>0&&p1>0?(c1/p1)/(c0/(double)nn)*(n-1)/n:0;
+    r=(n*r+1)/(n-4);r=fmin(fmax(r,0),1-2/n);
+    double effective = fmax(n * (1 - r) / (1 + r), LEAST_EFFECTIVE);
     double variance = variance_of(tame, count);
     double of_spikes = fmax(variance_of(x, count) - variance, 0);
     /* A short stretch of a slow wave shows less than its whole variance. */
@@ -76,7 +85,7 @@ struct interval interval_ratio(const double *part, const double *whole, size_t c
         wholes += whole[i];
     }
     double ratio = wholes > 0 ? parts / wholes : 0;
-    double *rest = scratch + 2 * count;
+    double *rest = scratch + 3 * count;
     for (size_t i = 0; i < count; i++)
         rest[i] = part[i] - ratio * whole[i];
     double half = wholes > 0 ? interval_half_width(rest, count, scratch) : INFINITY;

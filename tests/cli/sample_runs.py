@@ -55,7 +55,8 @@ def training(**header):
                mark(at_ms(46), b"first line\nsecond line", name=LOSS), at(6, at_ms(47)),
                at(4, at_ms(47)), system(at_ms(48), 0.5, 3, name=LOSS),
                system(at_ms(48), 0.0, 0, name=LOSS, flags=1), thread_end(at_ms(50)))
-    made.poke(made.block_offset(1) + 12, "I", 1)  # owners
+    for lane in (0, 1):
+        made.poke(made.block_offset(lane) + 12, "I", 1)  # owners
     return made
 
 
@@ -96,14 +97,17 @@ def killed():
     return hanging(pid=os.getpid(), process_start=1, boot_id=boot_id())
 
 
-def live():
-    """Like hanging(), but the process is this one, and its helper thread came round just now."""
+def live(age_ms):
+    """Like hanging(), but the process is this one, and lives.
+
+    Its last sign of life is a little in the future, so that a slow machine still finds it alive.
+    """
     with open("/proc/self/stat", encoding="ascii", errors="replace") as stat:
         started = int(stat.read().rpartition(")")[2].split()[19])
-    now = time.clock_gettime_ns(time.CLOCK_MONOTONIC_RAW)
-    start = now - 80 * MS
+    beat = time.clock_gettime_ns(time.CLOCK_MONOTONIC_RAW) + 20_000 * MS
+    start = beat - age_ms * MS
     return hanging(pid=os.getpid(), process_start=started, boot_id=boot_id(), start_ticks=start,
-                   start_raw_ns=start, beat0_ticks=now, beat0_ns=now)
+                   start_raw_ns=start, beat0_ticks=beat, beat0_ns=beat)
 
 
 HOSTILE = [b"\x1b[31mred\x1b[0m", b"two\nlines\r\ttab", b"\xff\xfe bytes", "\u202eevil".encode(),

@@ -74,18 +74,30 @@ class InfoText(CommandTest):
     def test_what_was_lost_while_recording(self):
         self.assertIn(LOST, self.info(p=sample_runs.lossy()))
 
+    def test_any_loss_alone_means_not_whole(self):
+        lane = 128 + sample_runs.process().block_offset(1)
+        for number, (offset, form) in enumerate((
+                (260, "i"), (328, "Q"), (336, "Q"), (360, "Q"), (lane, "Q"), (lane + 16, "Q"))):
+            made = sample_runs.training()
+            made.poke(offset, form, 1 if form == "Q" else -8)
+            self.make_run(f"run{number}", p=made)
+            text = self.check(["info", f"run{number}"], FINE).stdout
+            self.assertIn("Whole     NO: see Lost below\n", text, offset)
+            self.assertRegex(text, "\nLost      (the recorder|1) ", offset)
+
     def test_what_could_not_be_read(self):
         whole = sample_runs.training()
         damaged = sample_runs.training(pid=4712)
         offset = damaged.block_offset(1) + 2048 + 32 * 5
         damaged.data[offset:offset + 2] = b"\x01\x00"  # a span of 0 units
-        text = self.info(a=whole.bytes(30_000), b=damaged, c=b"rubbish" * 1000)
+        text = self.info(a=whole.bytes(30_000), b=damaged, c=b"rubbish" * 1000,
+                         d=sample_runs.newer())
         self.assertIn("Whole     NO: see Lost below\n", text)
-        self.assertIn("          b.ssp at 18,592".replace(",", "") + ", 5,984 bytes: "
-                      "a record makes no sense\n", text)
-        self.assertRegex(text, r"a\.ssp at \d+, [\d,]+ bytes: the file is cut short\n")
-        self.assertRegex(text, r"c\.ssp at 0, 7,000 bytes: "
-                               r"not a process file that this version can\n          read\n")
+        for line in ("a.ssp at 24576, 5,424 bytes: the file is cut short",
+                     "b.ssp at 18592, 5,984 bytes: a record makes no sense",
+                     "c.ssp at 0, 7,000 bytes: a header makes no sense",
+                     "d.ssp at 0, 65,536 bytes: can not be opened, or is of a newer version"):
+            self.assertRegex(text, rf"\n(Lost|    )      {line}\n")
 
     def test_more_losses_than_a_person_reads(self):
         broken = sample_runs.training()
@@ -96,7 +108,7 @@ class InfoText(CommandTest):
         self.assertIn("          and 5 more places; --json lists all\n", text)
 
     def test_a_hang_has_a_name(self):
-        text = self.info(p=sample_runs.live())
+        text = self.info(p=sample_runs.live(80))
         self.assertIn("Whole     so far: nothing was lost\n"
                       "Took      80.0 ms so far, still recording\n"
                       "Holds     0 steps, 1 span, 1 process, 1 thread, 64 KB\n"
@@ -147,6 +159,14 @@ class InfoText(CommandTest):
                       "\ufffd[31mred\ufffd[0m > two lines tab, for\n          87.0 ms\n", text)
         self.assertIn("Command   \ufffd]0;title\ufffd\nHost      \ufffd]0;title\ufffd\n", text)
         self.assertNotRegex(text, "[\x00-\x09\x0b-\x1f\x7f-\x9f\u202a-\u202e]")
+
+    def test_threads_are_known_by_their_records_too(self):
+        self.assertIn(", 1 process, 1 thread, ", self.info(p=sample_runs.hostile()))
+
+    def test_without_a_command_the_executable_stands_for_it(self):
+        made = sample_runs.process()
+        made.block(0, sample_runs.info(b"executable", b"/usr/bin/train"))
+        self.assertIn("\nCommand   /usr/bin/train\n", self.info(p=made))
 
     def test_a_long_command_is_wrapped_and_cut(self):
         made = sample_runs.process()
@@ -207,14 +227,15 @@ class InfoJson(CommandTest):
                  "start_ns": start + 5_000_000}]})
 
     def test_what_was_lost(self):
-        found = self.info(a=sample_runs.lossy(), b=b"rubbish" * 1000)
+        found = self.info(a=sample_runs.lossy(), b=b"rubbish" * 1000, c=sample_runs.newer())
         self.assertFalse(found["whole"])
         self.assertEqual(found["processes"][0]["error"], "no space left on the device")
         self.assertEqual(found["lost"], {
             "dropped": 1234, "dropped_spans": {"data": 1000, "forward": 200}, "reused": 5000,
             "reused_spans": {"forward": 4000}, "names": 3, "threads": 1, "too_deep": 5,
             "unbalanced": 2,
-            "unread": [{"kind": "file", "file": "b.ssp", "offset": 0, "bytes": 7000}]})
+            "unread": [{"kind": "header", "file": "b.ssp", "offset": 0, "bytes": 7000},
+                       {"kind": "file", "file": "c.ssp", "offset": 0, "bytes": 65536}]})
 
     def test_the_manifest(self):
         self.make_run("with manifest", p=sample_runs.process())

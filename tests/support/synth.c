@@ -1,4 +1,4 @@
-#include "synth.h"
+#include "support/synth.h"
 
 #include <fcntl.h>
 #include <stdio.h>

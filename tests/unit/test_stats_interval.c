@@ -3,7 +3,7 @@
 
 #include "stats/interval.h"
 
-static double scratch[3 * 10000];
+static double scratch[4 * 1000];
 
 static void too_few_values_have_no_interval(void **state)
 {

@@ -1,0 +1,223 @@
+/* A program that records itself while things go wrong; tests/record/test_faults.py runs it.
+ *
+ *     fault_writer COMMAND[:NUMBER] ...
+ *
+ * Commands run in order. What it prints and its exit code, 7, depend on them alone: with and
+ * without recording, and whatever happens to the recording, they must be the same. Only lines
+ * that begin with "status: " say how the recording is. Each span's argument is its number. */
+#include "stepscope/recorder.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+enum { EXIT_CODE = 7, BURST = 500, THREADS = 3, FIRST_FREE_FD = 3, LAST_FD = 1024 };
+
+static ss_name stages[3];
+static int64_t number; /* of the next span */
+
+static void one_span(int64_t n)
+{
+    ss_begin(stages[n % 3], 0);
+    ss_end(0, n);
+}
+
+static void do_spans(long count)
+{
+    for (long i = 0; i < count; i++) {
+        one_span(number++);
+    }
+    printf("%ld spans\n", count);
+}
+
+static void rest(void)
+{
+    const struct timespec millisecond = {0, 1000000};
+    nanosleep(&millisecond, NULL);
+}
+
+/* At a pace that the helper thread can follow, on a busy machine too. */
+static void do_paced(long count)
+{
+    for (long i = 0; i < count; i++) {
+        one_span(number++);
+        if (i % BURST == 0) {
+            rest();
+        }
+    }
+    printf("%ld spans\n", count);
+}
+
+static void do_until_line(long unused)
+{
+    (void)unused;
+    char line[16];
+    struct pollfd input = {.fd = STDIN_FILENO, .events = POLLIN};
+    long count = 0;
+    do {
+        for (int i = 0; i < BURST; i++, count++) {
+            one_span(number++);
+        }
+    } while (poll(&input, 1, 1) == 0);
+    ssize_t n = read(STDIN_FILENO, line, sizeof line);
+    printf("%ld spans%s\n", count, n > 0 ? "" : ", no line");
+}
+
+static void *thread_main(void *argument)
+{
+    const long *count = argument;
+    for (long i = 0; i < *count; i++) {
+        one_span(i);
+    }
+    return NULL;
+}
+
+static void do_threads(long count)
+{
+    pthread_t threads[THREADS];
+    for (int i = 0; i < THREADS; i++) {
+        if (pthread_create(&threads[i], NULL, thread_main, &count) != 0) {
+            printf("no thread\n");
+            exit(1);
+        }
+    }
+    for (int i = 0; i < THREADS; i++) {
+        pthread_join(threads[i], NULL);
+    }
+    printf("%ld spans\n", count * THREADS);
+}
+
+static void do_wait(long unused)
+{
+    (void)unused;
+    char line[16];
+    printf("waiting\n");
+    fflush(stdout);
+    if (read(STDIN_FILENO, line, sizeof line) <= 0) {
+        printf("no line\n");
+    }
+}
+
+static void do_status(long unused)
+{
+    (void)unused;
+    printf("status: %s\n", ss_status());
+}
+
+static void do_stop(long unused)
+{
+    (void)unused;
+    ss_stop();
+}
+
+/* Leaves so many descriptors free. */
+static void do_use_fds(long free_ones)
+{
+    const struct rlimit few = {64, 64};
+    setrlimit(RLIMIT_NOFILE, &few);
+    int fd, last = -1;
+    while ((fd = open("/dev/null", O_RDONLY)) >= 0) {
+        last = fd;
+    }
+    while (free_ones-- > 0) {
+        close(last--);
+    }
+}
+
+static void do_close_fds(long unused)
+{
+    (void)unused;
+    for (int fd = FIRST_FREE_FD; fd < LAST_FD; fd++) {
+        close(fd);
+    }
+}
+
+/* Files of the program itself, so many that they get any number that was ours. */
+static void do_own_files(long count)
+{
+    for (long i = 0; i < count; i++) {
+        char path[32];
+        snprintf(path, sizeof path, "own-%ld", i);
+        int fd = open(path, O_RDWR | O_CREAT | O_TRUNC, 0600);
+        if (fd < 0 || write(fd, path, strlen(path)) != (ssize_t)strlen(path)) {
+            printf("%s: %s\n", path, strerror(errno));
+            exit(1);
+        }
+    }
+}
+
+/* So many KB of address space more than now. */
+static void do_limit_memory(long kilobytes)
+{
+    unsigned long pages = 0;
+    FILE *file = fopen("/proc/self/statm", "r");
+    if (!file || fscanf(file, "%lu", &pages) != 1) {
+        exit(1);
+    }
+    fclose(file);
+    rlim_t bytes = pages * (rlim_t)sysconf(_SC_PAGESIZE) + (rlim_t)kilobytes * 1024;
+    const struct rlimit limit = {bytes, bytes};
+    setrlimit(RLIMIT_AS, &limit);
+}
+
+/* A child that records so many spans, then says how it went. */
+static void do_child(long count)
+{
+    fflush(stdout);
+    pid_t child = fork();
+    if (child == 0) {
+        do_spans(count);
+        do_status(0);
+        fflush(stdout);
+        _exit(EXIT_CODE);
+    }
+    int status = 0;
+    waitpid(child, &status, 0);
+    printf("child: %d\n", WIFEXITED(status) ? WEXITSTATUS(status) : -1);
+}
+
+static const struct command {
+    const char *word;
+    void (*run)(long number);
+} COMMANDS[] = {{"spans", do_spans},           {"paced", do_paced},
+                {"until_line", do_until_line}, {"threads", do_threads},
+                {"wait", do_wait},             {"status", do_status},
+                {"stop", do_stop},             {"use_fds", do_use_fds},
+                {"close_fds", do_close_fds},   {"own_files", do_own_files},
+                {"child", do_child},           {"limit_memory", do_limit_memory}};
+
+static const struct command *find(const char *text, size_t length)
+{
+    for (size_t i = 0; i < sizeof COMMANDS / sizeof COMMANDS[0]; i++) {
+        const char *word = COMMANDS[i].word;
+        if (strlen(word) == length && strncmp(word, text, length) == 0) {
+            return &COMMANDS[i];
+        }
+    }
+    return NULL;
+}
+
+int main(int argc, char **argv)
+{
+    stages[0] = ss_intern("load", SS_STAGE_DATA, SS_ROLE_NONE, SS_SCOPE_NONE, NULL);
+    stages[1] = ss_intern("forward", SS_STAGE_FORWARD, SS_ROLE_NONE, SS_SCOPE_NONE, NULL);
+    stages[2] = ss_intern("backward", SS_STAGE_BACKWARD, SS_ROLE_NONE, SS_SCOPE_NONE, NULL);
+    for (int i = 1; i < argc; i++) {
+        size_t length = strcspn(argv[i], ":");
+        const struct command *command = find(argv[i], length);
+        if (!command) {
+            fprintf(stderr, "fault_writer: no command '%s'\n", argv[i]);
+            return 2;
+        }
+        command->run(argv[i][length] ? strtol(argv[i] + length + 1, NULL, 10) : 0);
+    }
+    return EXIT_CODE;
+}
