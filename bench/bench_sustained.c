@@ -68,11 +68,31 @@ static void run_threads(struct pacer *pacers, unsigned threads)
         pthread_join(pacers[t].thread, NULL);
 }
 
+static void report(const struct pacer *pacers, unsigned threads, double seconds,
+                   struct recording_check check)
+{
+    char name[64];
+    const char *plural = threads == 1 ? "" : "s";
+    uint64_t expected = threads * (pacers[0].chunks * SPANS_PER_CHUNK + 1);
+    printf("\n%u thread%s, 1 million spans a second each, %.1f s, on %s\n", threads,
+           plural, seconds, recording_file_system());
+    printf("  %llu of %llu spans read back; helper thread %.1f %% of a core\n",
+           (unsigned long long)check.spans, (unsigned long long)expected,
+           (double)check.helper_cpu_ns / 1e7 / seconds);
+    if (check.lost)
+        printf("  %llu dropped, the first %.1f ms after the start\n",
+               (unsigned long long)check.lost, (double)check.first_loss_ns / 1e6);
+    for (unsigned t = 0; t < threads; t++)
+        print_pacer(&pacers[t], t);
+    double missing = (double)(expected - check.spans) / (double)expected;
+    snprintf(name, sizeof name, "sustained_1M_%u_thread%s_drops", threads, plural);
+    result_print(name, (struct interval){missing, missing, missing}, 0, 0, 0, NULL);
+}
+
 static void sustain(unsigned threads, uint64_t seconds)
 {
     struct recording recording;
     struct pacer pacers[THREADS] = {0};
-    char name[64];
     recording_start(&recording);
     ss_name span = ss_intern("bench", SS_STAGE_USER, SS_ROLE_NONE, SS_SCOPE_NONE, NULL);
     for (unsigned t = 0; t < threads; t++)
@@ -80,25 +100,8 @@ static void sustain(unsigned threads, uint64_t seconds)
             (struct pacer){.name = span, .chunks = seconds * 1000000000u / CHUNK_NS};
     uint64_t start = bench_now_ns();
     run_threads(pacers, threads);
-    uint64_t elapsed = bench_now_ns() - start;
-    struct recording_check check = recording_finish(&recording);
-
-    uint64_t expected = threads * (pacers[0].chunks * SPANS_PER_CHUNK + 1);
-    printf("\n%u thread%s, 1 million spans a second each, %.1f s, on %s\n", threads,
-           threads == 1 ? "" : "s", (double)elapsed / 1e9, recording_file_system());
-    printf(
-        "  %llu of %llu spans read back, %llu dropped; helper thread %.2f %% of a core, pool "
-        "empty %llu times\n",
-        (unsigned long long)check.spans, (unsigned long long)expected,
-        (unsigned long long)check.lost,
-        100.0 * (double)check.helper_cpu_ns / (double)elapsed,
-        (unsigned long long)check.pool_empty);
-    for (unsigned t = 0; t < threads; t++)
-        print_pacer(&pacers[t], t);
-    double missing = (double)(expected - check.spans) / (double)expected;
-    snprintf(name, sizeof name, "sustained_1M_%u_thread%s_drops", threads,
-             threads == 1 ? "" : "s");
-    result_print(name, (struct interval){missing, missing, missing}, 0, 0, 0, NULL);
+    double elapsed = (double)(bench_now_ns() - start) / 1e9;
+    report(pacers, threads, elapsed, recording_finish(&recording));
 }
 
 int main(void)

@@ -115,35 +115,35 @@ void recording_catch_up(const struct recording *recording)
     }
 }
 
-static uint64_t count_spans(struct ss_run *run, size_t lane)
+static void check_lane(struct ss_run *run, size_t lane, struct recording_check *check)
 {
     struct ss_record record;
-    uint64_t spans = 0;
     struct ss_cursor *cursor = ss_cursor_new(run, lane);
     if (!cursor)
         fail("the run cannot be read back", "out of memory");
-    while (ss_cursor_next(cursor, &record))
-        spans += record.kind == SS_KIND_SPAN;
+    while (ss_cursor_next(cursor, &record)) {
+        check->spans += record.kind == SS_KIND_SPAN;
+        if (record.kind == SS_KIND_LOST && record.start_ns < check->first_loss_ns)
+            check->first_loss_ns = record.start_ns;
+    }
     ss_cursor_free(cursor);
-    return spans;
+    check->lost += ss_run_lane(run, lane)->lost_records;
 }
 
 struct recording_check recording_finish(struct recording *recording)
 {
-    struct recording_check check = {0};
+    struct recording_check check = {.first_loss_ns = INT64_MAX};
     struct ss_error error;
     ss_stop();
     struct ss_run *run = ss_run_open(recording->dir, &error);
     if (!run || ss_run_processes(run) == 0)
         fail("the run cannot be read back", run ? "it has no process" : error.message);
-    for (size_t lane = 0; lane < ss_run_lanes(run); lane++) {
-        check.spans += count_spans(run, lane);
-        check.lost += ss_run_lane(run, lane)->lost_records;
-    }
+    for (size_t lane = 0; lane < ss_run_lanes(run); lane++)
+        check_lane(run, lane, &check);
     const struct ss_process *process = ss_run_process(run, 0);
+    check.first_loss_ns -= process->start_ns;
     check.span_cost_ps = process->span_cost_ps;
     check.helper_cpu_ns = process->helper_cpu_ns;
-    check.pool_empty = process->pool_empty;
     ss_run_close(run);
     munmap((void *)(uintptr_t)recording->header, sizeof *recording->header);
     each_file(recording->dir, remove_file, NULL);

@@ -12,11 +12,11 @@ struct recording {
 };
 
 struct recording_check {
-    uint64_t spans; /* read back */
-    uint64_t lost;  /* as the recorder counted them */
+    uint64_t spans;        /* read back */
+    uint64_t lost;         /* as the recorder counted them */
+    int64_t first_loss_ns; /* since the start; only if some were lost */
     uint64_t span_cost_ps;
     uint64_t helper_cpu_ns;
-    uint64_t pool_empty;
 };
 
 /* Where benchmarks write: BENCH_DIR, else TMPDIR, else /var/tmp (/tmp is often no disk). */

@@ -84,18 +84,24 @@ void buf_printf(struct buf *buf, const char *format, ...)
 {
     va_list arguments;
 
+    if (!buf_reserve(buf, SMALLEST))
+        return;
+    size_t room = buf->capacity - buf->size;
     va_start(arguments, format);
-    int size = vsnprintf(NULL, 0, format, arguments);
+    int size = vsnprintf(buf->data + buf->size, room, format, arguments);
     va_end(arguments);
-    char *place = size < 0 ? NULL : buf_reserve(buf, (size_t)size);
-    if (!place) {
+    if (size >= 0 && (size_t)size >= room && buf_reserve(buf, (size_t)size)) {
+        room = buf->capacity - buf->size;
+        va_start(arguments, format);
+        size = vsnprintf(buf->data + buf->size, room, format, arguments);
+        va_end(arguments);
+    }
+    if (size < 0 || (size_t)size >= room) {
         buf->failed = true;
+        buf->data[buf->size] = '\0';
         return;
     }
-    va_start(arguments, format);
-    vsnprintf(place, (size_t)size + 1, format, arguments);
-    va_end(arguments);
-    buf_grown(buf, (size_t)size);
+    buf->size += (size_t)size;
 }
 
 const char *buf_text(const struct buf *buf)

@@ -4,9 +4,7 @@
 
 #define ATTR_PRINTF(format_index, first_argument)                                        \
     __attribute__((format(printf, format_index, first_argument)))
-#define ATTR_UNUSED __attribute__((unused))
 #define ATTR_NOINLINE __attribute__((noinline))
-#define ATTR_COLD __attribute__((cold))
 
 #define LIKELY(condition) __builtin_expect(!!(condition), 1)
 #define UNLIKELY(condition) __builtin_expect(!!(condition), 0)

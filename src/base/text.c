@@ -112,8 +112,8 @@ size_t text_width(const char *data, size_t size)
     return width;
 }
 
-/* Appends characters as long as they fit into `columns`; returns the columns used. */
-static size_t add(struct buf *out, const char *data, size_t size, size_t columns)
+/* Appends characters as long as they fit into `columns`. */
+static void add(struct buf *out, const char *data, size_t size, size_t columns)
 {
     struct walk walk = walk_start(data, size);
     size_t used = 0;
@@ -123,7 +123,6 @@ static size_t add(struct buf *out, const char *data, size_t size, size_t columns
         buf_add(out, bytes, utf8_put(bytes, walk.character));
         used += walk.columns;
     }
-    return used;
 }
 
 void text_safe(struct buf *out, const char *data, size_t size)
@@ -131,28 +130,17 @@ void text_safe(struct buf *out, const char *data, size_t size)
     add(out, data, size, SIZE_MAX);
 }
 
-static size_t fit(struct buf *out, const char *data, size_t size, size_t columns)
+void text_fit(struct buf *out, const char *data, size_t size, size_t columns)
 {
     static const char dots[] = "...";
     size_t dots_columns = columns < 3 ? columns : 3;
 
-    if (text_width(data, size) <= columns)
-        return add(out, data, size, columns);
-    size_t used = add(out, data, size, columns - dots_columns);
+    if (text_width(data, size) <= columns) {
+        add(out, data, size, columns);
+        return;
+    }
+    add(out, data, size, columns - dots_columns);
     buf_add(out, dots, dots_columns);
-    return used + dots_columns;
-}
-
-void text_fit(struct buf *out, const char *data, size_t size, size_t columns)
-{
-    fit(out, data, size, columns);
-}
-
-void text_cell(struct buf *out, const char *data, size_t size, size_t columns)
-{
-    size_t used = fit(out, data, size, columns);
-
-    buf_add_repeated(out, ' ', columns - used);
 }
 
 static size_t word_bytes(const char *data, size_t size)

@@ -24,9 +24,6 @@ void text_safe(struct buf *out, const char *data, size_t size);
 /* The same, cut to `columns`: what is too long ends in "...". */
 void text_fit(struct buf *out, const char *data, size_t size, size_t columns);
 
-/* The same, then filled up with spaces to exactly `columns`. */
-void text_cell(struct buf *out, const char *data, size_t size, size_t columns);
-
 #define TEXT_NO_BREAK "\xc2\xa0" /* between words that text_wrap() keeps together */
 
 /* The same, broken at spaces into lines of `columns`; all but the first begin with `indent`

@@ -1,7 +1,6 @@
 #include "base/units.h"
 
 #include <inttypes.h>
-#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -52,7 +51,7 @@ static void long_duration(char out[UNITS_SIZE], const char *sign, int64_t second
 const char *units_duration(char out[UNITS_SIZE], int64_t ns)
 {
     const char *sign = ns < 0 ? "-" : "";
-    double value = fabs((double)ns);
+    double value = ns < 0 ? -(double)ns : (double)ns;
 
     if (value < 1000.0) {
         snprintf(out, UNITS_SIZE, "%" PRId64 " ns", ns);
@@ -71,7 +70,7 @@ const char *units_bytes(char out[UNITS_SIZE], uint64_t bytes)
     static const char *const names[] = {"B", "KB", "MB", "GB", "TB", "PB", "EB"};
     double value = (double)bytes;
     int place = scale_down(&value, 1024.0, 6);
-    int digits = value == floor(value) ? 0 : decimals(value);
+    int digits = value == (double)(uint64_t)value ? 0 : decimals(value);
 
     snprintf(out, UNITS_SIZE, "%.*f %s", digits, value, names[place]);
     return out;

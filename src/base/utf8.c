@@ -1,5 +1,8 @@
 #include "base/utf8.h"
 
+#include <stdbool.h>
+#include <string.h>
+
 /* How a sequence goes on after its first byte. Only the second byte has limits of its own: they
  * keep out overlong forms, surrogates and what lies beyond U+10FFFF. */
 struct lead {
@@ -39,6 +42,24 @@ size_t utf8_next(const char *data, size_t size, uint32_t *character)
     }
     *character = lead.bits ? value : UTF8_REPLACEMENT;
     return lead.more + 1u;
+}
+
+static bool goes_on(char byte)
+{
+    return ((unsigned char)byte & 0xc0) == 0x80;
+}
+
+size_t utf8_cut(const char *text, size_t max)
+{
+    size_t size = strnlen(text, max + 1);
+
+    if (size <= max)
+        return size;
+    size = max;
+    while (size > 0 && max - size < UTF8_MAX_BYTES - 1 && goes_on(text[size]))
+        size--;
+    /* What is no UTF-8 has no characters to keep whole. */
+    return goes_on(text[size]) ? max : size;
 }
 
 size_t utf8_put(char out[UTF8_MAX_BYTES], uint32_t character)

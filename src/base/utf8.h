@@ -14,6 +14,9 @@ enum { UTF8_MAX_BYTES = 4 };
  * sequence, or one byte): what Unicode recommends and Python's "replace" does. */
 size_t utf8_next(const char *data, size_t size, uint32_t *character);
 
+/* Bytes of a text, at most `max`; a text that is longer is cut between two characters. */
+size_t utf8_cut(const char *text, size_t max);
+
 /* Writes a character and returns how many bytes it took. */
 size_t utf8_put(char out[UTF8_MAX_BYTES], uint32_t character);
 

@@ -78,24 +78,27 @@ static void add_rank(struct page *page, const struct ss_process *process)
     buf_printf(&page->value, " %9s", text);
 }
 
+/* Milliseconds matter in a short run; in one of hours they would only break the column. */
+static void add_seconds(struct page *page, const struct tally *tally, uint64_t ns)
+{
+    bool is_long = tally_difference(tally->end_ns, tally->start_ns) >= 10000000000000;
+
+    buf_printf(&page->value, " %9.*f", is_long ? 0 : 3, (double)ns / 1e9);
+}
+
 static void process_row(struct page *page, const struct tally *tally, size_t index)
 {
     const struct ss_process *process = ss_run_process(tally->run, index);
     const struct process_tally *own = &tally->processes[index];
-    static const struct units_scale second = {"s", 1000000000};
-    char starts[UNITS_SIZE], lasts[UNITS_SIZE], spans[UNITS_SIZE], bytes[UNITS_SIZE];
+    char spans[UNITS_SIZE], bytes[UNITS_SIZE];
 
     buf_printf(&page->value, "%4zu %10" PRIu32, index, process->pid);
     add_rank(page, process);
-    buf_printf(
-        &page->value, "  %-7s %9s %9s %7" PRIu64 " %7s %7s", tally_end_word(process->end),
-        units_scaled(starts,
-                     (int64_t)tally_difference(process->start_ns, tally->start_ns),
-                     second),
-        units_scaled(lasts, (int64_t)tally_difference(process->end_ns, process->start_ns),
-                     second),
-        own->threads, units_count(spans, own->spans),
-        units_bytes(bytes, process->file_bytes));
+    buf_printf(&page->value, "  %-7s", tally_end_word(process->end));
+    add_seconds(page, tally, tally_difference(process->start_ns, tally->start_ns));
+    add_seconds(page, tally, tally_difference(process->end_ns, process->start_ns));
+    buf_printf(&page->value, " %7" PRIu64 " %7s %7s", own->threads,
+               units_count(spans, own->spans), units_bytes(bytes, process->file_bytes));
     page_line(page);
 }
 

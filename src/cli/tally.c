@@ -163,6 +163,9 @@ int tally_gather(struct tally *tally, struct ss_run *run, const char *path)
     for (size_t i = 0; i < lanes; i++)
         if (walk_lane(tally, i) != 0)
             return SS_E_NOMEM;
+    for (size_t i = 0; i < tally->skipped_count; i++)
+        if (tally->skipped[i].target.failed || tally->skipped[i].reason.failed)
+            return SS_E_NOMEM;
     for (size_t i = 0; i < processes; i++)
         sum_process(tally, i);
     if (tally->sum.dropped || tally->sum.too_deep || tally->reused || tally->lost_names ||

@@ -78,6 +78,8 @@ static int read_lane(struct process_file *file, struct run_lane *lane, uint8_t *
         const uint8_t *const whole = lane_walk_whole(walk, unit, scratch);
         if (whole)
             code = add_record(file, whole);
+        if (code != 0)
+            lane_walk_back(walk, unit);
     }
     lane_walk_forget_view(walk);
     return code;

@@ -256,6 +256,12 @@ const uint8_t *lane_walk_next_slow(struct lane_walk *walk)
     }
 }
 
+void lane_walk_back(struct lane_walk *walk, const uint8_t *unit)
+{
+    walk->at = unit;
+    walk->next_offset = walk->view_offset + (uint64_t)(walk->end - walk->view);
+}
+
 const uint8_t *lane_walk_whole(struct lane_walk *walk, const uint8_t *unit,
                                uint8_t scratch[LANE_WALK_SCRATCH])
 {

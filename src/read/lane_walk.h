@@ -52,6 +52,9 @@ static inline const uint8_t *lane_walk_next(struct lane_walk *walk)
     return unit;
 }
 
+/* Makes the record that lane_walk_next() gave last the next one again. */
+void lane_walk_back(struct lane_walk *walk, const uint8_t *unit);
+
 /* All units of the record that lane_walk_next() gave last, in view or copied to `scratch`. NULL:
  * it has been given away or cut off since. */
 const uint8_t *lane_walk_whole(struct lane_walk *walk, const uint8_t *unit,

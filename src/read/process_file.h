@@ -33,8 +33,8 @@ struct segment_entry {
     uint8_t blocks_told; /* the same for each block */
 };
 
-/* Entries of 1024 segments; made when one of them is first in use. */
-enum { SEGMENTS_PER_CHUNK = 1024 };
+/* Entries of some segments; made when one of them is first in use. */
+enum { SEGMENTS_PER_CHUNK = 64 };
 struct segment_chunk {
     struct segment_entry entries[SEGMENTS_PER_CHUNK];
 };

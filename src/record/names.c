@@ -1,7 +1,9 @@
 #include "names.h"
 
+#include "base/utf8.h"
 #include "stepscope/format.h"
 #include "system.h"
+#include <stdbool.h>
 #include <string.h>
 #include <sys/mman.h>
 
@@ -32,15 +34,21 @@ static uint32_t hash_name(const struct name *name)
 {
     const uint8_t kind[3] = {name->stage, name->role, name->scope};
     uint32_t hash = hash_bytes(2166136261u, kind, sizeof kind);
-    hash = hash_bytes(hash, name->text, strnlen(name->text, TEXT_MAX));
-    return hash_bytes(hash * 31, name->object, strnlen(name->object, TEXT_MAX));
+    hash = hash_bytes(hash, name->text, utf8_cut(name->text, TEXT_MAX));
+    return hash_bytes(hash * 31, name->object, utf8_cut(name->object, TEXT_MAX));
 }
 
-static int same(const struct name *a, const struct name *b)
+static bool same_text(const char *kept, const char *wanted)
 {
-    return a->stage == b->stage && a->role == b->role && a->scope == b->scope &&
-           strncmp(a->text, b->text, TEXT_MAX) == 0 &&
-           strncmp(a->object, b->object, TEXT_MAX) == 0;
+    size_t n = utf8_cut(wanted, TEXT_MAX);
+    return strncmp(kept, wanted, n) == 0 && kept[n] == '\0';
+}
+
+static bool same(const struct name *kept, const struct name *wanted)
+{
+    return kept->stage == wanted->stage && kept->role == wanted->role &&
+           kept->scope == wanted->scope && same_text(kept->text, wanted->text) &&
+           same_text(kept->object, wanted->object);
 }
 
 const struct name *names_get(uint32_t id)
@@ -98,7 +106,7 @@ static int grow_slots(void)
 
 static const char *copy_text(const char *text)
 {
-    size_t n = strnlen(text, TEXT_MAX);
+    size_t n = utf8_cut(text, TEXT_MAX);
     if (n + 1 > arena_left) {
         char *fresh = system_map_private(ARENA_BYTES);
         if (!fresh) {

@@ -1,5 +1,6 @@
 #include "pen.h"
 
+#include "base/utf8.h"
 #include "session.h"
 #include <string.h>
 
@@ -70,9 +71,7 @@ static bool next_segment(struct pen *pen)
         __atomic_fetch_add(&store->header->pool_empty, 1, __ATOMIC_RELAXED);
         return false;
     }
-    if (lane->segment) {
-        atomic_store_explicit(&lane->segment->state, SEGMENT_SEALED, memory_order_release);
-    }
+    struct segment *full = lane->segment;
     struct ss_segment_header *header = (struct ss_segment_header *)(void *)segment->base;
     segment->keep = lane->number == SS_CONTROL_LANE;
     header->magic = SS_SEGMENT_MAGIC;
@@ -83,6 +82,9 @@ static bool next_segment(struct pen *pen)
     __atomic_store_n(&header->lease, segment->lease, __ATOMIC_RELEASE);
     lane->segment = segment;
     write_in(pen, segment->base + SS_SEGMENT_HEADER_BYTES, segment->base + SS_SEGMENT_BYTES);
+    if (full) { /* from here on the helper may unmap it: the cursor must have left it before */
+        atomic_store_explicit(&full->state, SEGMENT_SEALED, memory_order_release);
+    }
     return true;
 }
 
@@ -154,6 +156,17 @@ void pen_end_slow(struct pen *pen, uint64_t now, unsigned flags, int64_t arg)
     }
 }
 
+void pen_switch_slow(struct pen *pen, uint32_t name, unsigned flags, enum ss_clock clock)
+{
+    bool is_open = pen->too_deep == 0 && pen->top > &pen->block->open[1];
+    if (is_open && make_room(pen, 1)) {
+        pen_switch(pen, name, flags, clock);
+    } else {
+        pen_end_slow(pen, ticks_now(clock), 0, 0);
+        pen_begin_slow(pen, name, flags, clock);
+    }
+}
+
 /* The head of a record that is not on the stack: it stands inside the spans that are open. */
 static uint64_t head_here(const struct pen *pen, const void *record, unsigned units)
 {
@@ -178,14 +191,7 @@ bool pen_put(struct pen *pen, const void *record, unsigned units)
 
 static size_t cut(const char *text, size_t max)
 {
-    size_t n = text ? strnlen(text, max + 1) : 0;
-    if (n <= max) {
-        return n;
-    }
-    for (n = max; n > 0 && ((unsigned char)text[n] & 0xc0) == 0x80;) {
-        n--; /* not inside a UTF-8 character */
-    }
-    return n;
+    return text ? utf8_cut(text, max) : 0;
 }
 
 bool pen_put_text(struct pen *pen, const void *fixed, const char *a, const char *b)

@@ -157,10 +157,11 @@ static inline void pen_switch(struct pen *pen, uint32_t name, unsigned flags,
 /* Lets a pen write where the lane's last owner stopped, even if that one died without a word. */
 void pen_take_up(struct pen *pen, struct lane *lane);
 
-/* The same as begin and end, for what the fast path leaves: a stack that is full or empty, no room
+/* The same as begin, end and switch, for what the fast path leaves: a stack that is full or empty, no room
  * in the segment. */
 void pen_begin_slow(struct pen *pen, uint32_t name, unsigned flags, enum ss_clock clock);
 void pen_end_slow(struct pen *pen, uint64_t now, unsigned flags, int64_t arg);
+void pen_switch_slow(struct pen *pen, uint32_t name, unsigned flags, enum ss_clock clock);
 
 /* A record of any other kind; false if there is no room for it. Its place is filled in here. */
 bool pen_put(struct pen *pen, const void *record, unsigned units);

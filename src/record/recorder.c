@@ -51,8 +51,10 @@ void ss_end(unsigned flags, int64_t arg)
 
 ATTR_NOINLINE static void switch_slow(ss_name next, unsigned flags)
 {
-    end_slow(0, 0);
-    begin_slow(next, flags);
+    struct pen *pen = session_pen();
+    if (pen) {
+        pen_switch_slow(pen, next, flags, pen->lane->session->clock);
+    }
 }
 
 void ss_switch(ss_name next, unsigned flags)
@@ -80,7 +82,17 @@ ss_ticks ss_now(void)
 
 ss_ticks ss_ticks_of_ns(int64_t duration_ns)
 {
-    return session_ticks_of_ns(duration_ns);
+    const struct pen *pen = pen_for_record();
+    if (!pen || duration_ns <= 0) {
+        return 0;
+    }
+    const uint64_t rate = pen->lane->session->ticks_per_s;
+    return (ss_ticks)((unsigned __int128)(uint64_t)duration_ns * rate / 1000000000u);
+}
+
+static uint64_t within(uint64_t ticks, uint64_t low, uint64_t high)
+{
+    return ticks < low ? low : ticks > high ? high : ticks;
 }
 
 void ss_append(ss_name name, ss_ticks start, ss_ticks end, unsigned flags, int64_t arg)
@@ -89,15 +101,17 @@ void ss_append(ss_name name, ss_ticks start, ss_ticks end, unsigned flags, int64
     if (!pen) {
         return;
     }
+    /* Readers take times before the start, or far ahead, for damage. */
     const uint64_t first = pen->lane->session->first.ticks;
-    start = start < first ? first : start; /* readers take an earlier time for damage */
+    const uint64_t now = now_of(pen);
+    start = within(start, first, now);
     struct ss_rec_span span = {.head = {.kind = SS_KIND_SPAN, .name = SS_NAME_ID(name)},
                                .start_ticks = start,
-                               .end_ticks = end < start ? start : end,
+                               .end_ticks = within(end, start, now),
                                .arg = arg};
     span.head.flags = (uint16_t)(flags | SS_FLAG_APPENDED);
     if (!pen_put(pen, &span, 1)) {
-        pen_lose(pen, SS_NAME_NEST(name) & SS_NEST_STAGE, now_of(pen));
+        pen_lose(pen, SS_NAME_NEST(name) & SS_NEST_STAGE, now);
     }
 }
 

@@ -72,15 +72,6 @@ void session_every_second(struct session *session)
     pthread_mutex_unlock(&recorder_lock);
 }
 
-uint64_t session_ticks_of_ns(int64_t ns)
-{
-    struct session *session = atomic_load(&current);
-    if (!session || ns <= 0) {
-        return 0;
-    }
-    return (uint64_t)((unsigned __int128)(uint64_t)ns * session->ticks_per_s / 1000000000u);
-}
-
 /* Recorder lock held. In a recording that is over, nothing more is written. */
 static void leave_lane(struct pen *pen)
 {
@@ -180,9 +171,10 @@ static int start_locked(void)
         }
         return error;
     }
+    session->gate = GATE_FIRST + recordings++ % (GATE_BUSY - GATE_FIRST);
     store_note_error(&session->store, helper_start(session));
     atomic_store(&current, session);
-    set_gate(GATE_FIRST + recordings++ % (GATE_BUSY - GATE_FIRST));
+    set_gate(session->gate);
     return SS_E_OK;
 }
 
@@ -369,6 +361,7 @@ uint32_t session_intern(const struct name *name)
     if (is_forked()) {
         resume_after_clone();
     }
+    int before = errno;
     pthread_mutex_lock(&recorder_lock);
     uint32_t id = names_intern(name);
     struct session *session = atomic_load(&current);
@@ -376,6 +369,7 @@ uint32_t session_intern(const struct name *name)
         control_put_names(session);
     }
     pthread_mutex_unlock(&recorder_lock);
+    errno = before;
     return id;
 }
 
@@ -433,7 +427,8 @@ struct pen *session_pen(void)
         ready = pick_up_pen(pen);
         pthread_mutex_unlock(&recorder_lock);
     }
-    set_pen_gate(pen, ready ? gate_now() : GATE_NONE);
+    /* Not gate_now(): there may be another recording by now. */
+    set_pen_gate(pen, ready ? pen->lane->session->gate : GATE_NONE);
     errno = before;
     return ready ? pen : NULL;
 }
@@ -443,7 +438,7 @@ const char *session_status(void)
     static char text[4200];
     pthread_mutex_lock(&life_lock);
     struct session *session = atomic_load(&current);
-    int error = session ? session->store.header->error : last_error;
+    int error = session ? store_error(&session->store) : last_error;
     if (error) {
         snprintf(text, sizeof text, "%s: %s", session ? "recording with losses" : "off",
                  ss_error_text(error));

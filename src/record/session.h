@@ -21,6 +21,7 @@ struct session {
     struct store store;
     struct helper helper;
     enum ss_clock clock;
+    int32_t gate;   /* its number at the gate */
     uint32_t users; /* threads that have a lane, and the session's own reference */
 
     struct lane *chunks[LANE_CHUNKS];
@@ -44,7 +45,6 @@ struct pen *session_pen(void);
 
 /* Interns and, if a recording is on, writes the name to its file before it returns. */
 uint32_t session_intern(const struct name *name);
-uint64_t session_ticks_of_ns(int64_t ns);
 
 struct lane *session_lane_at(struct session *session, uint32_t number);
 

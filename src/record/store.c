@@ -84,9 +84,14 @@ static void push(struct store *store, struct segment *segment)
 
 void store_note_error(struct store *store, int error)
 {
-    if (error && error != SS_E_CAP && store->header && !store->header->error) {
-        store->header->error = error;
+    if (error && error != SS_E_CAP && store->header && !store_error(store)) {
+        __atomic_store_n(&store->header->error, error, __ATOMIC_RELAXED);
     }
+}
+
+int store_error(const struct store *store)
+{
+    return __atomic_load_n(&store->header->error, __ATOMIC_RELAXED);
 }
 
 static int grow(struct store *store, int64_t now_ns)
@@ -192,7 +197,8 @@ void store_fill(struct store *store, uint32_t want, uint8_t (*stage_of)(uint16_t
 {
     want = want > POOL_SLOTS ? POOL_SLOTS : want;
     pthread_mutex_lock(&store->lock);
-    while (!store->closed && store_pool_level(store) < want) {
+    /* Not more in one go: lanes may take them as fast as they come, and the helper is waited for. */
+    for (uint32_t n = 0; n < want && !store->closed && store_pool_level(store) < want; n++) {
         if (!store->fresh && system_coarse_ns() < store->retry_ns && !store->sealed_first) {
             break;
         }

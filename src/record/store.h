@@ -94,7 +94,10 @@ void store_touch(unsigned char *p, size_t bytes);
 void store_retouch_pool(struct store *store);
 
 uint32_t store_pool_level(struct store *store);
+
+/* Keeps the first error in the header; any thread. */
 void store_note_error(struct store *store, int error);
+int store_error(const struct store *store);
 
 /* The file itself (store_file.c). store_file_grow() allocates and maps `n` more segments. */
 int store_file_create(struct store *store, const char *dir);

@@ -27,16 +27,6 @@ static double median_of(const double *x, size_t count)
     return robust_median(x, count, scratch);
 }
 
-/* The variance of a mean over that of as many independent values. */
-static double inflation_of(const double *x, size_t count, int levels)
-{
-    double tame[CHANGE_MAX_VALUES];
-    double scratch[CHANGE_MAX_VALUES];
-    robust_winsorise(x, count, tame, scratch);
-    double r = robust_lag1_corrected(tame, count, levels);
-    return (1 + r) / (1 - r);
-}
-
 static double sum_of(const double *x, size_t from, size_t to)
 {
     double sum = 0;
@@ -82,7 +72,7 @@ static void find_trend(const struct series *s, struct change *out)
     robust_block_medians(s->x, s->count, n, blocks, scratch);
     double slope = robust_slope(blocks, n, slopes);
     take_curve_out(blocks, n, even);
-    out->trend_z = robust_trend_z(blocks, n, inflation_of(even, n, 2));
+    out->trend_z = robust_trend_z(blocks, n, robust_inflation(even, n, 2, scratch));
     double level = median_of(blocks, n);
     out->trend = level > 0 ? slope * (double)(n - 1) / level : 0;
 }
@@ -159,7 +149,7 @@ static double noise_of(const struct series *s)
     double sigma = robust_sigma(rest, s->count, 0, scratch);
     double n = (double)s->count;
     sigma *= sqrt(n / (n - (double)s->segments));
-    return sigma * sqrt(inflation_of(rest, s->count, (int)s->segments));
+    return sigma * sqrt(robust_inflation(rest, s->count, s->segments, scratch));
 }
 
 /* How many times over the shift at a cut is larger than it must be to count. */

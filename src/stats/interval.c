@@ -44,20 +44,12 @@ static double half_width_by_effective_size(const double *x, size_t count, double
     double n = (double)count;
     double *tame = scratch;
     robust_winsorise(x, count, tame, scratch + count);
-    double med=robust_median(x,count,scratch+count),mm=0;size_t nn=0;
-    for(size_t i=0;i<count;i++) if(tame[i]==x[i]){mm+=x[i];nn++;}
-    mm/=(double)nn; (void)med;
-    double c0=0,c1=0;double p1=0;
-    for(size_t i=0;i<count;i++){ if(tame[i]!=x[i])continue; c0+=(x[i]-mm)*(x[i]-mm); if(i&&tame[i-1]==x[i-1]){c1+=(x[i]-mm)*(x[i-1]-mm);p1++;}}
-    double r=c0>0&&p1>0?(c1/p1)/(c0/(double)nn)*(n-1)/n:0;
-    r=(n*r+1)/(n-4);r=fmin(fmax(r,0),1-2/n);
-    double effective = fmax(n * (1 - r) / (1 + r), LEAST_EFFECTIVE);
     double variance = variance_of(tame, count);
-    double of_spikes = fmax(variance_of(x, count) - variance, 0);
+    double effective = n / robust_inflation(x, count, 1, scratch + count);
+    effective = fmax(effective, LEAST_EFFECTIVE);
     /* A short stretch of a slow wave shows less than its whole variance. */
     variance *= (1 - 1 / n) / (1 - 1 / effective);
-    return student_quantile(0.975, effective - 1) *
-           sqrt(variance / effective + of_spikes / n);
+    return student_quantile(0.975, effective - 1) * sqrt(variance / effective);
 }
 
 double interval_half_width(const double *x, size_t count, double *scratch)
@@ -85,7 +77,7 @@ struct interval interval_ratio(const double *part, const double *whole, size_t c
         wholes += whole[i];
     }
     double ratio = wholes > 0 ? parts / wholes : 0;
-    double *rest = scratch + 3 * count;
+    double *rest = scratch + 2 * count;
     for (size_t i = 0; i < count; i++)
         rest[i] = part[i] - ratio * whole[i];
     double half = wholes > 0 ? interval_half_width(rest, count, scratch) : INFINITY;

@@ -52,15 +52,18 @@ static void consider(struct search *s, int64_t steps, int64_t place, bool known,
     int64_t first = s->from + (place - s->from) % steps;
     struct period p = {.steps = steps, .first = first, .known = known};
     p.places = (size_t)((s->to - 1 - first) / steps + 1);
+    double places = (double)p.places;
+    double rate = (double)s->count / (double)(s->to - s->from);
+    double limit = s->best.steps > 0 ? s->best.log_chance : log(CHANCE);
+    if (log_tail(places, places, rate) + log(tests) >= limit)
+        return; /* not even if it hit everywhere */
     for (size_t i = 0; i < s->count; i++)
         p.hits += (s->step[i] - first) % steps == 0;
-    if (p.hits < (known ? MIN_KNOWN_HITS : MIN_HITS) ||
-        (double)p.hits < RECALL * (double)p.places)
+    double hits = (double)p.hits;
+    if (p.hits < (known ? MIN_KNOWN_HITS : MIN_HITS) || hits < RECALL * places)
         return;
-    double rate = (double)s->count / (double)(s->to - s->from);
-    p.log_chance = log_tail((double)p.hits, (double)p.places, rate) + log(tests);
-    if (p.log_chance < log(CHANCE) &&
-        (s->best.steps == 0 || p.log_chance < s->best.log_chance))
+    p.log_chance = log_tail(hits, places, rate) + log(tests);
+    if (p.log_chance < limit)
         s->best = p;
 }
 

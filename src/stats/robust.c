@@ -1,6 +1,7 @@
 #include "stats/robust.h"
 
 #include <math.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <string.h>
 
@@ -72,14 +73,31 @@ double robust_sigma(const double *x, size_t count, double centre, double *scratc
     return SIGMA_OF_MAD * median_in_place(scratch, count);
 }
 
-void robust_winsorise(const double *x, size_t count, double *out, double *scratch)
+/* What winsorising keeps as it is: [low, high]. */
+struct range {
+    double low;
+    double high;
+};
+
+static struct range usual_range(const double *x, size_t count, double *scratch)
 {
     double centre = robust_median(x, count, scratch);
     double reach = LIMIT_SIGMAS * robust_sigma(x, count, centre, scratch);
     if (reach == 0)
         reach = INFINITY;
+    return (struct range){centre - reach, centre + reach};
+}
+
+static bool is_in(double x, struct range range)
+{
+    return range.low <= x && x <= range.high;
+}
+
+void robust_winsorise(const double *x, size_t count, double *out, double *scratch)
+{
+    struct range usual = usual_range(x, count, scratch);
     for (size_t i = 0; i < count; i++)
-        out[i] = fmin(fmax(x[i], centre - reach), centre + reach);
+        out[i] = fmin(fmax(x[i], usual.low), usual.high);
 }
 
 /* Median of the values around place i, i among them: five, or three at the ends. */
@@ -109,28 +127,42 @@ void robust_despike(const double *x, size_t count, double *out, double *scratch)
     }
 }
 
-double robust_lag1(const double *x, size_t count)
+double robust_lag1(const double *x, size_t count, double *scratch)
 {
-    double mean = 0;
-    for (size_t i = 0; i < count; i++)
-        mean += x[i] / (double)count;
-    double together = 0;
-    double alone = 0;
+    struct range usual = usual_range(x, count, scratch);
+    double mean = 0, values = 0;
     for (size_t i = 0; i < count; i++) {
-        alone += (x[i] - mean) * (x[i] - mean);
-        if (i > 0)
-            together += (x[i] - mean) * (x[i - 1] - mean);
+        if (is_in(x[i], usual)) {
+            mean += x[i];
+            values++;
+        }
     }
-    return alone > 0 ? together / alone : 0;
-}
-
-double robust_lag1_corrected(const double *x, size_t count, int levels)
-{
-    if (count < 8 * (size_t)levels)
+    mean /= fmax(values, 1);
+    double alone = 0, together = 0, pairs = 0;
+    for (size_t i = 0; i < count; i++) {
+        if (!is_in(x[i], usual))
+            continue;
+        alone += (x[i] - mean) * (x[i] - mean);
+        if (i > 0 && is_in(x[i - 1], usual)) {
+            together += (x[i] - mean) * (x[i - 1] - mean);
+            pairs++;
+        }
+    }
+    if (alone <= 0 || pairs == 0)
         return 0;
     double n = (double)count;
-    double r = (n * robust_lag1(x, count) + levels) / (n - 4 * levels);
-    return fmin(fmax(r, 0), 1 - 2 / n);
+    return (together / pairs) / (alone / values) * (n - 1) / n;
+}
+
+double robust_inflation(const double *x, size_t count, size_t levels, double *scratch)
+{
+    if (count < 8 * levels)
+        return 1;
+    double n = (double)count;
+    double k = (double)levels;
+    double r = (n * robust_lag1(x, count, scratch) + k) / (n - 4 * k);
+    r = fmin(fmax(r, 0), 1 - 2 / n);
+    return (1 + r) / (1 - r);
 }
 
 double robust_slope(const double *y, size_t count, double *scratch)

@@ -24,21 +24,23 @@ void robust_winsorise(const double *x, size_t count, double *out, double *scratc
  * lasts three values stays. `out` holds count values, is not x. Scratch: 2 * count. */
 void robust_despike(const double *x, size_t count, double *out, double *scratch);
 
-/* Correlation of neighbours, of the values as they are: winsorise first, else spikes hide it. */
-double robust_lag1(const double *x, size_t count);
+/* Correlation of neighbours, both within 3 sigma of the median (all if sigma is 0). The rule book
+ * winsorises; but 1 % of spikes pulled back to 3 sigma still make 0.82 of 0.9. Scratch: count. */
+double robust_lag1(const double *x, size_t count, double *scratch);
 
-/* The same, corrected for the low bias that it has in short series of which `levels` means were
- * taken out: (count r + levels) / (count - 4 levels), within 0 and 1 - 2 / count. A series has one
- * level, its mean; one from which a line or k shifts were taken out has 2 or k + 1. 0 below 8
- * values a level. */
-double robust_lag1_corrected(const double *x, size_t count, int levels);
+/* How many times the variance of the mean of x is that of as many independent values: (1 + r) /
+ * (1 - r). The lag-1 correlation r is corrected for the low bias that it has when `levels` means
+ * were taken out of x: (count r + levels) / (count - 4 levels), within 0 and 1 - 2 / count. A series
+ * has one level, its mean; one from which a line or k shifts were taken out has 2 or k + 1. Below 8
+ * values a level it is 1: not known. Scratch: count. */
+double robust_inflation(const double *x, size_t count, size_t levels, double *scratch);
 
 /* Median slope of all pairs, in units a place (Theil and Sen). Scratch: count (count - 1) / 2. */
 double robust_slope(const double *y, size_t count, double *scratch);
 
 /* Mann and Kendall's z: above 2.58 the values rise, below -2.58 they fall, at 1 %. Equal values
- * count as ties. `inflation` >= 1 multiplies the variance, for values that are not independent:
- * (1 + r) / (1 - r). */
+ * count as ties. `inflation` multiplies the variance, for values that are not independent: see
+ * robust_inflation(). */
 double robust_trend_z(const double *y, size_t count, double inflation);
 
 /* Medians of `blocks` <= count stretches of nearly equal length. Scratch: count. */

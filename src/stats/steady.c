@@ -9,7 +9,7 @@ static struct interval ratio_of(const struct cells *cells, int64_t start, int pa
 {
     double parts[CELLS_MAX];
     double wholes[CELLS_MAX];
-    double scratch[4 * CELLS_MAX];
+    double scratch[3 * CELLS_MAX];
     size_t count = cells_column(cells, start, part, parts);
     cells_column(cells, start, whole, wholes);
     return interval_ratio(parts, wholes, count, scratch);

@@ -47,9 +47,7 @@ static void make_reference(const struct cells *cells, struct reference *ref)
     ref->sigma = robust_sigma(even, count, median_of(even, count), scratch);
     double noise = 1.25 * ref->sigma / sqrt((double)ref->width);
     ref->tolerance = fmax(TOLERANCE * ref->level, 3 * noise);
-    robust_winsorise(even, count, even, scratch);
-    double r = robust_lag1_corrected(even, count, 2);
-    ref->inflation = (1 + r) / (1 - r);
+    ref->inflation = robust_inflation(even, count, 2, scratch);
 }
 
 /* Whether the medians of two stretches of cells differ by more than 2 % and than their noise. */

@@ -12,7 +12,7 @@ MS = 1_000_000
 REALTIME = 1_763_200_000 * 1_000_000_000  # 2025-11-15 09:46:40 UTC
 
 DATA, FORWARD, CALLBACK, LOSS = 1, 2, 3, 4
-IN_CALLBACK = 0xC9  # nest: there is a span around it, closed, of stage callback
+IN_CALLBACK = 0xE9  # nest: there is a span around it, closed and opaque, of stage callback
 
 
 def at_ms(ms):

@@ -137,6 +137,13 @@ class InfoText(CommandTest):
         text = self.info(**{f"p{rank}": sample_runs.training(rank=rank) for rank in range(25)})
         self.assertTrue(text.endswith("\nand 5 more; --json lists all\n"), text)
 
+    def test_a_run_of_days_fits_its_columns(self):
+        made = sample_runs.process(end_ticks=sample_runs.at_ms(3 * 86_400_000 + 450))
+        text = self.info(p=made)
+        self.assertIn("Took      3 d 00 h, then it exited\n", text)
+        self.assertTrue(text.endswith(
+            "   0       4711         -  exited          0    259200       0       0   64 KB\n"), text)
+
     def test_a_clock_that_jumped(self):
         made = sample_runs.process(clock=1)
         made.block(0, *(sample_runs.calibration(sample_runs.at_ms(t), sample_runs.at_ms(t + jump))

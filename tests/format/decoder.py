@@ -525,14 +525,14 @@ class Process:
             entry = stack + place * OPEN_BYTES
             start = struct.unpack_from("<Q", self.data, entry)[0]
             entries.append((start, Head(*HEAD.unpack_from(self.data, entry + 8))))
+        spans = [(start, head) for start, head in entries
+                 if head.kind == 1 and start >= self.header.start_ticks]
         last = next((r for r in reversed(lane.records) if r.kind is SPAN), None)
-        if entries and last is not None:
-            # Only open[depth], the innermost, can be one that was just being closed.
-            start, head = entries[-1]
+        if spans and last is not None:
+            start, head = spans[-1]
             if start == last.fields["start_ticks"] and head.depth == last.head.depth:
-                entries.pop()
-        return [(start, head) for start, head in entries
-                if head.kind == 1 and start >= self.header.start_ticks]
+                spans.pop()
+        return spans
 
     def end_open_spans(self, lane):
         if lane.block is None:

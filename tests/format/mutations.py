@@ -27,12 +27,22 @@ class Mutator:
         for _ in range(self.random.choice((1, 1, 2, 5))):
             data[self.place(data)] ^= 1 << self.random.randrange(8)
 
-    def set_bytes(self, data):
-        """Limits of fields: all ones, all zeroes, one."""
-        offset, size = self.place(data), self.random.choice((1, 2, 4, 8))
+    def set_field(self, data):
+        """Moves a number by a little, or to one at which something could end."""
+        size = self.random.choice((1, 2, 4, 8))
+        offset = self.place(data)
+        if self.random.random() < 0.5:
+            # Fields of heads, lengths of texts and segment headers are in these places.
+            offset -= offset % UNIT
+            offset += self.random.choice((0, 1, 2, 4, 6, 8, 12, 16, 20, 22))
         offset -= offset % size
-        value = self.random.choice((0, 1, 2**63, 2**64 - 1, self.random.getrandbits(64)))
-        data[offset:offset + size] = value.to_bytes(8, "little")[:size]
+        field = data[offset:offset + size]
+        value = int.from_bytes(field, "little") + self.random.choice((-2, -1, 1, 2))
+        if self.random.random() < 0.6:
+            value = self.random.choice((0, 1, 2, 7, 8, 9, 32, 63, 64, 192, 255, 7 * 65536,
+                                        2**63, -1, self.random.getrandbits(64)))
+        new = (value % 2**64).to_bytes(8, "little")
+        data[offset:offset + len(field)] = new[:len(field)]
 
     def zero_range(self, data):
         offset = self.place(data)
@@ -69,9 +79,9 @@ class Mutator:
             data[a], data[b] = data[b], data[a]
 
     def mutants(self, count):
-        changes = (self.flip_bits, self.set_bytes, self.zero_range, self.cut,
+        changes = (self.flip_bits, self.set_field, self.zero_range, self.cut,
                    self.swap_units, self.swap_segments, self.copy_segment)
-        weights = (6, 6, 3, 2, 2, 1, 1)
+        weights = (5, 10, 3, 2, 2, 1, 1)
         for _ in range(count):
             data = bytearray(self.data)
             depth = self.random.choice((1, 1, 2, 3))

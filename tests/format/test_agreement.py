@@ -3,7 +3,7 @@
 
 The tool comes from STEPSCOPE_BIN (default build/release/stepscope), a program that
 records into the directory given as its argument from STEPSCOPE_RECORD_PROGRAM (default
-build/release/examples/loop). SOAK=1 tries many more damaged runs. The first runs that the
+build/release/example_loop). SOAK=1 tries many more damaged runs. The first runs that the
 two read differently are kept, and the failure says where.
 """
 
@@ -11,6 +11,7 @@ import glob
 import json
 import os
 import shutil
+import signal
 import subprocess
 import tempfile
 import time
@@ -20,7 +21,7 @@ from itertools import islice, zip_longest
 
 import decoder
 import make_runs
-from builder import RUNS
+from builder import RUNS, START, ProcessFile, open_span, step, this_process
 from mutations import Mutator
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
@@ -31,6 +32,7 @@ SOAK = os.environ.get("SOAK") == "1"
 MUTANTS = 2000 if SOAK else 80
 BATCH = 16
 KEPT_RUNS = 3
+ENDLESS = str(10**9)  # steps, the second argument of the program that records
 
 # Made runs that are small and have something of everything: copies of them are damaged.
 MUTATED = ["every_kind", "several_lanes", "the_same_place_twice",
@@ -44,7 +46,7 @@ def record_program():
     """The program that makes fresh runs, None if there is none."""
     program = os.environ.get("STEPSCOPE_RECORD_PROGRAM")
     if program is None:
-        program = os.path.join(RELEASE, "examples", "loop")
+        program = os.path.join(RELEASE, "example_loop")
     return program if os.access(program, os.X_OK) else None
 
 
@@ -129,12 +131,12 @@ class AgreementTest(unittest.TestCase):
         if len(self.differences) == known:
             self.compare(run, f"mutants {min(batch)} to {max(batch)} of {what}, together")
 
-    def record(self, run):
+    def record(self, run, *arguments):
         program = record_program()
         if program is None:
             missing("no program that records: set STEPSCOPE_RECORD_PROGRAM")
-        os.makedirs(run, exist_ok=True)
-        return subprocess.Popen([program, run], stdout=subprocess.DEVNULL)
+        os.makedirs(run)
+        return subprocess.Popen([program, run, *arguments], stdout=subprocess.DEVNULL)
 
     def test_made_runs(self):
         make_runs.write_all(self.directory)
@@ -165,17 +167,38 @@ class AgreementTest(unittest.TestCase):
         with open(paths[0], "rb") as file:
             self.compare_mutants(file.read(4 * 65536), MUTANTS // 2, "fresh run")
 
-    def test_killed_run(self):
-        """A run whose process was killed as soon as it recorded anything."""
-        run = os.path.join(self.directory, "run")
-        process = self.record(run)
-        deadline = time.monotonic() + 60
-        while process.poll() is None and time.monotonic() < deadline:
-            if list(decoder.json_lines(decoder.Run.open(run))):
-                break
-        process.kill()
-        process.wait()
-        self.compare(run, "killed run")
+    def test_process_that_lives_and_others_that_only_seem_to(self):
+        now = time.clock_gettime_ns(time.CLOCK_MONOTONIC_RAW)
+        second = 10**9
+        living = {**this_process(), "clock": 1, "start_raw_ns": now - 100 * second,
+                  "beats": 1, "beat1_ticks": START + 500, "beat1_ns": now}
+        killed = [{"boot_id": bytes(16)}, {"process_start": 1}, {"pid": 2**32 - 1},
+                  {"beat1_ns": now - 60 * second}, {"beats": 2, "beat0_ns": 0},
+                  {"beats": 0}, {"state": 2}, {"state": 3}]
+        also_living = [{}, {"beats": 2, "beat0_ticks": START + 500, "beat0_ns": now},
+                       {"beats": 0, "start_raw_ns": now - second}]
+        for lines, changes in ((1, also_living), (2, killed)):
+            for change in changes:
+                process = ProcessFile(**{**living, **change})
+                process.block(1, step(START + 1), spans=[open_span(START)])
+                run = os.path.join(self.directory, "run")
+                make_runs.write_run({make_runs.FILE: process.bytes()}, run)
+                self.compare(run, f"living process but for {change}")
+                self.assertEqual(len(self.tool("dump", run).splitlines()), lines, change)
+
+    def test_killed_runs(self):
+        """Runs whose process was killed when its file had grown to some segments."""
+        for segments in (1, 33, 49):
+            run = os.path.join(self.directory, f"killed-{segments}")
+            process = self.record(run, ENDLESS)
+            deadline = time.monotonic() + 60
+            while process.poll() is None and time.monotonic() < deadline:
+                if any(os.path.getsize(path) >= segments * 65536
+                       for path in decoder.run_files(run)):
+                    break
+            process.kill()
+            self.assertEqual(process.wait(), -signal.SIGKILL, "it ended by itself")
+            self.compare(run, f"run killed at {segments} segments")
 
 
 if __name__ == "__main__":

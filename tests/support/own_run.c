@@ -1,15 +1,21 @@
 #include "support/own_run.h"
 
 #include <dirent.h>
+#include <fcntl.h>
 #include <limits.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <time.h>
 #include <unistd.h>
 
 #include <cmocka.h>
+
+/* The first round may have begun before the call, so the second one is waited for. */
+enum { ROUNDS_TO_WAIT = 3, MOST_MS = 20000 };
 
 int own_run_setup(void **state)
 {
@@ -30,6 +36,9 @@ static bool has_text(const struct ss_record *record)
 
 static void forget(struct own_run *own)
 {
+    if (own->header)
+        munmap((void *)(uintptr_t)own->header, sizeof *own->header);
+    own->header = NULL;
     for (size_t i = 0; i < own->count; i++)
         if (has_text(&own->records[i]))
             free((void *)(uintptr_t)own->records[i].u.text.a.data);
@@ -71,11 +80,38 @@ int own_run_teardown(void **state)
     return 0;
 }
 
+/* A mapping of our own, since that of the recorder goes away when it stops. */
+static void map_header(struct own_run *own)
+{
+    const char *path = strchr(ss_status(), '/');
+    const int fd = path ? open(path, O_RDONLY | O_CLOEXEC) : -1;
+
+    assert_true(fd >= 0);
+    void *mapped = mmap(NULL, sizeof *own->header, PROT_READ, MAP_SHARED, fd, 0);
+    close(fd);
+    assert_true(mapped != MAP_FAILED);
+    own->header = mapped;
+}
+
 void own_run_start(struct own_run *own, uint64_t cap_bytes)
 {
     const struct ss_options options = {.dir = own->dir, .rank = -1, .cap_bytes = cap_bytes};
 
     assert_int_equal(ss_start(&options), SS_E_OK);
+    map_header(own);
+}
+
+bool own_run_catch_up(const struct own_run *own)
+{
+    const struct timespec nap = {.tv_nsec = 1000000};
+    const uint64_t start = __atomic_load_n(&own->header->beats, __ATOMIC_ACQUIRE);
+
+    for (int ms = 0; ms < MOST_MS; ms++) {
+        if (__atomic_load_n(&own->header->beats, __ATOMIC_ACQUIRE) - start >= ROUNDS_TO_WAIT)
+            return true;
+        nanosleep(&nap, NULL);
+    }
+    return false;
 }
 
 void own_run_stop(struct own_run *own)

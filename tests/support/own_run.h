@@ -8,6 +8,7 @@
 
 struct own_run {
     char dir[256]; /* made by own_run_setup(), empty */
+    const struct ss_file_header *header; /* as it changes, from start to the next opening */
     struct ss_run *run;
     struct ss_record *records; /* of all threads, one lane after the other */
     size_t count, capacity;
@@ -21,6 +22,11 @@ int own_run_teardown(void **state);
 
 /* Starts the recorder; 0: its own choice of a cap. */
 void own_run_start(struct own_run *own, uint64_t cap_bytes);
+
+/* Returns when the recorder's helper thread has gone round: the pool of segments is full again, so
+ * that a few thousand records find room. Any thread may call it while this recording is on. False
+ * if the helper does not come. */
+bool own_run_catch_up(const struct own_run *own);
 
 /* Stops the recorder and opens the run, or opens it as it is. */
 void own_run_stop(struct own_run *own);

@@ -172,6 +172,20 @@ static void bytes_behind_the_end_are_not_read(void **state)
     assert_int_equal(character, UTF8_REPLACEMENT);
 }
 
+static void texts_are_cut_between_characters(void **state)
+{
+    (void)state;
+
+    assert_int_equal(utf8_cut("", 4), 0);
+    assert_int_equal(utf8_cut("abcd", 4), 4);
+    assert_int_equal(utf8_cut("abcde", 4), 4);
+    assert_int_equal(utf8_cut("abcde", 0), 0);
+    assert_int_equal(utf8_cut("abc\xc3\xa9", 4), 3);
+    assert_int_equal(utf8_cut("abc\xc3\xa9", 5), 5);
+    assert_int_equal(utf8_cut("a\xf0\x9f\x98\x80", 4), 1);
+    assert_int_equal(utf8_cut("\x80\x80\x80\x80\x80\x80", 4), 4); /* no UTF-8 */
+}
+
 static double round_trip(double value)
 {
     struct fixture f;
@@ -246,6 +260,7 @@ int main(void)
         cmocka_unit_test(bytes_that_are_not_utf8_become_replacements),
         cmocka_unit_test(every_character_survives_encoding),
         cmocka_unit_test(bytes_behind_the_end_are_not_read),
+        cmocka_unit_test(texts_are_cut_between_characters),
         cmocka_unit_test(doubles_read_back_equal),
         cmocka_unit_test(doubles_are_short_where_they_can_be),
         cmocka_unit_test(what_is_no_number_is_null),

@@ -141,22 +141,6 @@ static void long_text_ends_in_dots(void **state)
     expect_fit("\xe5\x89\x8d\xe5\x90\x91\xe5\x89\x8d", 4, "..."); /* no half */
 }
 
-static void a_cell_is_exactly_as_wide_as_asked(void **state)
-{
-    (void)state;
-    static const char *const texts[] = {"", "ab", "abcdefghij",
-                                        "\xe5\x89\x8d\xe5\x90\x91", "\x1b[m"};
-
-    for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++) {
-        for (size_t columns = 0; columns < 12; columns++) {
-            struct buf out = {0};
-            text_cell(&out, texts[i], strlen(texts[i]), columns);
-            assert_int_equal(text_width(buf_text(&out), out.size), columns);
-            buf_release(&out);
-        }
-    }
-}
-
 static void expect_wrap(const char *in, size_t indent, size_t columns, const char *wanted)
 {
     struct buf out = {0};
@@ -194,7 +178,6 @@ int main(void)
         cmocka_unit_test(no_character_is_dangerous),
         cmocka_unit_test(width_counts_columns_not_bytes),
         cmocka_unit_test(long_text_ends_in_dots),
-        cmocka_unit_test(a_cell_is_exactly_as_wide_as_asked),
         cmocka_unit_test(long_text_is_wrapped_at_spaces),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

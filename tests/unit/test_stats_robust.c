@@ -105,6 +105,17 @@ static void a_level_of_three_values_is_no_outlier(void **state)
     assert_near(out[1], 20, 0);
 }
 
+static void what_differs_by_less_than_2_percent_is_no_outlier(void **state)
+{
+    (void)state;
+    double x[] = {100, 100, 100, 101.9, 100, 100, 102.1, 100, 100};
+    double out[9], scratch[18];
+
+    robust_despike(x, 9, out, scratch);
+    assert_near(out[3], 101.9, 0);
+    assert_near(out[6], 100, 0);
+}
+
 static void despiking_takes_any_count(void **state)
 {
     (void)state;
@@ -119,33 +130,59 @@ static void despiking_takes_any_count(void **state)
 static void correlation_of_neighbours_by_hand(void **state)
 {
     (void)state;
+    double zigzag[] = {1, 3, 1, 3, 1, 3, 1, 3};
+    double scratch[8];
 
     /* Deviations -1.5 -0.5 0.5 1.5: products 0.75 - 0.25 + 0.75 over squares 5. */
-    assert_near(robust_lag1((double[]){1, 2, 3, 4}, 4), 0.25, 1e-15);
-    assert_near(robust_lag1((double[]){2, 2, 2}, 3), 0, 0);
+    assert_near(robust_lag1((double[]){1, 2, 3, 4}, 4, scratch), 0.25, 1e-15);
+    assert_near(robust_lag1((double[]){2, 2, 2}, 3, scratch), 0, 0);
+    assert_near(robust_lag1(NULL, 0, scratch), 0, 0);
     /* Deviations -1 1 -1 1 ...: -7 over 8; corrected (8 * -0.875 + 1) / 4 is below 0. */
-    double zigzag[] = {1, 3, 1, 3, 1, 3, 1, 3};
-    assert_near(robust_lag1(zigzag, 8), -0.875, 1e-15);
-    assert_near(robust_lag1_corrected(zigzag, 8, 1), 0, 0);
+    assert_near(robust_lag1(zigzag, 8, scratch), -0.875, 1e-15);
+    assert_near(robust_inflation(zigzag, 8, 1, scratch), 1, 0);
 }
 
-static void correction_takes_the_low_bias_of_short_series_away(void **state)
+static void correlation_leaves_pairs_with_an_outlier_out(void **state)
 {
     (void)state;
-    double raw = 0, corrected = 0, x[40];
+    double x[] = {1, 2, 1, 2, 100, 2, 1, 2};
+    double scratch[8];
+
+    /* Median 2, sigma 0.74: all but 100 count. Mean 11 / 7, so deviations -4/7 and 3/7; five pairs
+     * of product -12/49, squares 84/49 of seven: (-12/49) / (12/49) * 7/8. */
+    assert_near(robust_lag1(x, 8, scratch), -0.875, 1e-12);
+}
+
+static void inflation_takes_the_low_bias_of_short_series_away(void **state)
+{
+    (void)state;
+    double raw = 0, corrected = 0, x[40], scratch[40];
 
     for (uint64_t seed = 0; seed < 2000; seed++) {
         struct series series = series_from(seed, 0.6, 0.01);
         for (size_t i = 0; i < 40; i++)
             x[i] = series_next(&series);
-        raw += robust_lag1(x, 40) / 2000;
-        corrected += robust_lag1_corrected(x, 40, 1) / 2000;
+        raw += robust_lag1(x, 40, scratch) / 2000;
+        double inflation = robust_inflation(x, 40, 1, scratch);
+        corrected += (inflation - 1) / (inflation + 1) / 2000;
     }
     assert_true(raw < 0.53); /* bias about -(1 + 4 * 0.6) / 40 = -0.085 */
     assert_near(corrected, 0.6, 0.025);
 }
 
-static void spikes_hide_correlation_and_winsorising_shows_it(void **state)
+static void inflation_is_not_known_from_few_values(void **state)
+{
+    (void)state;
+    double x[] = {1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15};
+    double scratch[15];
+
+    assert_near(robust_inflation(x, 7, 1, scratch), 1, 0);
+    assert_near(robust_inflation(x, 15, 2, scratch), 1, 0);
+    /* r is above 1 - 2 / 15 after correction: (1 + 13 / 15) / (2 / 15) = 14. */
+    assert_near(robust_inflation(x, 15, 1, scratch), 14, 1e-9);
+}
+
+static void spikes_do_not_hide_correlation(void **state)
 {
     (void)state;
     static double x[5000], scratch[5000];
@@ -153,11 +190,15 @@ static void spikes_hide_correlation_and_winsorising_shows_it(void **state)
     series.spike_rate = 0.01;
     series.spike_factor = 3;
 
+    double mean = 0, together = 0, alone = 0;
     for (size_t i = 0; i < COUNT_OF(x); i++)
-        x[i] = series_next(&series);
-    assert_true(robust_lag1(x, COUNT_OF(x)) < 0.1);
-    robust_winsorise(x, COUNT_OF(x), x, scratch);
-    assert_true(robust_lag1(x, COUNT_OF(x)) > 0.65);
+        mean += (x[i] = series_next(&series)) / (double)COUNT_OF(x);
+    for (size_t i = 1; i < COUNT_OF(x); i++) {
+        together += (x[i] - mean) * (x[i - 1] - mean);
+        alone += (x[i] - mean) * (x[i] - mean);
+    }
+    assert_true(together / alone < 0.1); /* the textbook's */
+    assert_near(robust_lag1(x, COUNT_OF(x), scratch), 0.8, 0.03);
 }
 
 static void slope_is_the_median_of_all_pairs(void **state)
@@ -228,10 +269,13 @@ int main(void)
         cmocka_unit_test(winsorising_leaves_values_alone_when_most_are_equal),
         cmocka_unit_test(a_single_outlier_becomes_the_median_around_it),
         cmocka_unit_test(a_level_of_three_values_is_no_outlier),
+        cmocka_unit_test(what_differs_by_less_than_2_percent_is_no_outlier),
         cmocka_unit_test(despiking_takes_any_count),
         cmocka_unit_test(correlation_of_neighbours_by_hand),
-        cmocka_unit_test(correction_takes_the_low_bias_of_short_series_away),
-        cmocka_unit_test(spikes_hide_correlation_and_winsorising_shows_it),
+        cmocka_unit_test(correlation_leaves_pairs_with_an_outlier_out),
+        cmocka_unit_test(inflation_takes_the_low_bias_of_short_series_away),
+        cmocka_unit_test(inflation_is_not_known_from_few_values),
+        cmocka_unit_test(spikes_do_not_hide_correlation),
         cmocka_unit_test(slope_is_the_median_of_all_pairs),
         cmocka_unit_test(trend_z_by_hand),
         cmocka_unit_test(trend_z_counts_ties),

@@ -35,7 +35,8 @@ static void a_quantile_turns_the_share_round(void **state)
     for (double freedom = 1; freedom < 300; freedom *= 1.7) {
         for (double p = 0.01; p < 1; p += 0.07)
             assert_near(student_below(student_quantile(p, freedom), freedom), p, 1e-9);
-        assert_near(student_quantile(0.1, freedom), -student_quantile(0.9, freedom), 1e-8);
+        assert_near(student_quantile(0.1, freedom), -student_quantile(0.9, freedom),
+                    1e-8);
     }
     assert_near(student_quantile(0.5, 7), 0, 1e-9);
 }

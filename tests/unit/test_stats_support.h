@@ -19,11 +19,17 @@
 /* xorshift64*: not the generator that src/stats/ samples with. */
 struct random {
     uint64_t state;
+    bool has_spare;
+    double spare; /* normal numbers come in pairs */
 };
 
 static inline struct random random_from(uint64_t seed)
 {
-    return (struct random){seed * UINT64_C(0x9e3779b97f4a7c15) + 1};
+    /* Seeds in a row must not give alike numbers: Murmur's finaliser. */
+    seed = (seed + 1) * UINT64_C(0x9e3779b97f4a7c15);
+    seed = (seed ^ (seed >> 33)) * UINT64_C(0xff51afd7ed558ccd);
+    seed = (seed ^ (seed >> 33)) * UINT64_C(0xc4ceb9fe1a85ec53);
+    return (struct random){.state = (seed ^ (seed >> 33)) | 1};
 }
 
 static inline uint64_t random_bits(struct random *random)
@@ -43,8 +49,13 @@ static inline double random_uniform(struct random *random)
 /* Mean 0, standard deviation 1. */
 static inline double random_normal(struct random *random)
 {
+    random->has_spare = !random->has_spare;
+    if (!random->has_spare)
+        return random->spare;
     double radius = sqrt(-2 * log(random_uniform(random)));
-    return radius * cos(6.283185307179586 * random_uniform(random));
+    double angle = 6.283185307179586 * random_uniform(random);
+    random->spare = radius * sin(angle);
+    return radius * cos(angle);
 }
 
 /* Step times of 10 ms: log-normal, each like its neighbour, some of them spikes. */

@@ -122,8 +122,6 @@ static void a_slow_first_step_is_cut_off_exactly(void **state)
         assert_int_equal(w.class, WARMUP_FLAT);
         assert_int_equal(w.start, 1);
         assert_int_equal(w.granularity, 1);
-        /* 50 steps' time, less that of one. */
-        assert_near(w.cost_ns, 49e7, 3e7);
     }
 }
 
@@ -134,7 +132,6 @@ static void ten_slow_steps_are_cut_off_whatever_the_length(void **state)
     for (int64_t n = 100; n <= 200000; n *= 5) {
         struct warmup w = find(slow_for_10, n, 0.01, 6);
         assert_true(w.start >= 10 && w.start < 10 + w.granularity + 2);
-        assert_near(w.cost_ns, 10 * 2e7, 2e7);
     }
 }
 
@@ -158,7 +155,6 @@ static void a_plateau_ends_within_a_cell(void **state)
         assert_int_equal(w.class, WARMUP_SLOWER_FIRST);
         assert_in_range(w.start, n / 4 - cells.size, n / 4 + 2 * cells.size);
         assert_int_equal(w.start, w.change);
-        assert_near(w.cost_ns, 0.15e7 * (double)n / 4, 0.05e7 * (double)n / 4);
     }
 }
 
@@ -174,6 +170,22 @@ static void what_is_kept_is_hardly_lifted_by_transients(void **state)
         assert_near(lift(slow_40_percent, n), 0, 0.002);
         assert_near(lift(decay, n), 0, 0.012);
     }
+}
+
+static void the_cost_is_the_time_beyond_that_of_typical_steps(void **state)
+{
+    (void)state;
+
+    cells_init(&cells, NULL, 0);
+    for (int64_t i = 0; i < 3000; i++) {
+        int64_t time = i < 10 ? 30000000 : 10000000;
+        cells_add(&cells, &(struct cells_window){i, 1, 0, time, NULL});
+    }
+    struct warmup w;
+    warmup_find(&cells, &w);
+    assert_int_equal(w.start, 10);
+    assert_near(w.typical_ns, 1e7, 0);
+    assert_near(w.cost_ns, 10 * 2e7, 0);
 }
 
 static void a_transient_past_the_half_leaves_no_steady_state(void **state)
@@ -218,11 +230,11 @@ static void too_few_steps_say_how_many_are_missing(void **state)
     struct warmup w = find(flat, 19, 0.01, 12);
     assert_int_equal(w.class, WARMUP_TOO_FEW);
     assert_int_equal(w.missing, 1);
-    w = find(slow_for_5, 24, 0.01, 12);
+    w = find(slow_for_5, 24, 0, 12);
     assert_int_equal(w.class, WARMUP_TOO_FEW);
     assert_int_equal(w.start, 5);
     assert_int_equal(w.missing, 1);
-    assert_int_equal(find(slow_for_5, 25, 0.01, 12).class, WARMUP_SLOWER_FIRST);
+    assert_int_equal(find(slow_for_5, 25, 0, 12).class, WARMUP_SLOWER_FIRST);
 }
 
 static void a_noisy_run_loses_a_first_step_of_twice_the_time(void **state)
@@ -240,6 +252,31 @@ static void a_noisy_run_loses_a_first_step_of_twice_the_time(void **state)
     assert_int_equal(w.start, 1);
 }
 
+static double slow_quarter_then_a_dip(int64_t i, int64_t n)
+{
+    return i >= n * 3 / 8 && i < n * 2 / 5 ? 0.9 : slow_quarter(i, n);
+}
+
+static void a_fast_moment_after_a_warm_up_does_not_prolong_it(void **state)
+{
+    (void)state;
+
+    struct warmup w = find(slow_quarter_then_a_dip, 200, 0, 14);
+    assert_int_equal(w.class, WARMUP_SLOWER_FIRST);
+    assert_int_equal(w.start, 50);
+}
+
+/* Cells of 128 steps vary little; single steps are above 1.1 times the level in 1 of 3 cases. */
+static void noisy_first_steps_of_long_runs_are_kept(void **state)
+{
+    (void)state;
+    int cut = 0;
+
+    for (uint64_t seed = 1; seed <= 50; seed++)
+        cut += find(flat, 20000, 0.25, seed).start > 0;
+    assert_true(cut <= 3);
+}
+
 /* The rule book's own rule, without the checks of warmup.h, fails this: 20 to 80 %. */
 static void level_runs_with_alike_neighbours_are_rarely_called_else(void **state)
 {
@@ -248,7 +285,8 @@ static void level_runs_with_alike_neighbours_are_rarely_called_else(void **state
         double likeness;
         int64_t n;
         int most; /* of 200 */
-    } cases[] = {{0, 200, 10}, {0.5, 200, 10}, {0.5, 1000, 8}, {0.9, 1000, 8}, {0.9, 200, 36}};
+    } cases[] = {
+        {0, 200, 10}, {0.5, 200, 10}, {0.5, 1000, 8}, {0.9, 1000, 8}, {0.9, 200, 24}};
 
     for (size_t k = 0; k < COUNT_OF(cases); k++) {
         int wrong = 0;
@@ -276,11 +314,14 @@ int main(void)
         cmocka_unit_test(more_slow_steps_than_the_head_are_cut_off_by_cells),
         cmocka_unit_test(a_plateau_ends_within_a_cell),
         cmocka_unit_test(what_is_kept_is_hardly_lifted_by_transients),
+        cmocka_unit_test(the_cost_is_the_time_beyond_that_of_typical_steps),
         cmocka_unit_test(a_transient_past_the_half_leaves_no_steady_state),
         cmocka_unit_test(a_faster_beginning_is_not_dropped),
         cmocka_unit_test(a_run_that_becomes_slower_and_slower_drifts),
         cmocka_unit_test(too_few_steps_say_how_many_are_missing),
         cmocka_unit_test(a_noisy_run_loses_a_first_step_of_twice_the_time),
+        cmocka_unit_test(a_fast_moment_after_a_warm_up_does_not_prolong_it),
+        cmocka_unit_test(noisy_first_steps_of_long_runs_are_kept),
         cmocka_unit_test(level_runs_with_alike_neighbours_are_rarely_called_else),
     };
     return cmocka_run_group_tests_name("stats/warmup", tests, NULL, NULL);

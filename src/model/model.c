@@ -1,0 +1,249 @@
+#include "model/internal.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define SEGMENT_TEXT(id, text, meaning) text,
+static const char *const segment_texts[] = {MODEL_SEGMENTS(SEGMENT_TEXT)};
+static const char *const source_texts[] = {"none", "jit calls", "optimizer updates",
+                                           "train calls", "step marks"};
+
+const char *model_segment_text(unsigned segment)
+{
+    return segment < MODEL_SEGMENT_COUNT ? segment_texts[segment] : "unknown";
+}
+
+const char *model_source_text(unsigned source)
+{
+    return source <= SOURCE_USER ? source_texts[source] : "unknown";
+}
+
+struct model *model_new(void)
+{
+    struct model *model = calloc(1, sizeof *model);
+    if (model && model_names_init(&model->names) != SS_E_OK) {
+        free(model);
+        return NULL;
+    }
+    return model;
+}
+
+static void free_thread(struct thread *thread)
+{
+    if (thread->track) {
+        for (struct loop *loop = thread->track->loops, *next; loop; loop = next) {
+            next = loop->next;
+            loop_free(loop);
+        }
+        free(thread->track->jit.held);
+        free(thread->track);
+    }
+    free(thread->levels);
+    free(thread);
+}
+
+void model_free(struct model *model)
+{
+    if (!model) {
+        return;
+    }
+    for (uint32_t i = 0; i < model->lane_count; i++) {
+        if (model->lanes[i]) {
+            free_thread(model->lanes[i]);
+        }
+    }
+    for (struct thread *thread = model->ended, *next; thread; thread = next) {
+        next = thread->next;
+        free_thread(thread);
+    }
+    model_names_release(&model->names);
+    free(model->lanes);
+    free(model->processes);
+    free(model);
+}
+
+int model_error(const struct model *model)
+{
+    return model->error;
+}
+
+static struct model_process_facts *process_at(struct model *model, uint32_t process)
+{
+    if (process >= model->process_count) {
+        struct model_process_facts *grown =
+            realloc(model->processes, (process + 1) * sizeof *grown);
+        if (!grown) {
+            model->error = SS_E_NOMEM;
+            return NULL;
+        }
+        memset(grown + model->process_count, 0,
+               (process + 1 - model->process_count) * sizeof *grown);
+        model->processes = grown;
+        model->process_count = process + 1;
+    }
+    return &model->processes[process];
+}
+
+void model_process(struct model *model, uint32_t process, const struct ss_process *facts)
+{
+    struct model_process_facts *known = process_at(model, process);
+    if (known) {
+        known->facts = *facts;
+        known->known = true;
+    }
+}
+
+static struct thread *new_thread(struct model *model, uint32_t process,
+                                 const struct ss_record *record)
+{
+    struct thread *thread = calloc(1, sizeof *thread);
+    const struct model_process_facts *facts = process_at(model, process);
+    if (!thread || !facts) {
+        free(thread);
+        model->error = SS_E_NOMEM;
+        return NULL;
+    }
+    thread->model = model;
+    thread->process = process;
+    thread->lane = record->lane;
+    thread->tid = record->tid;
+    thread->owner = record->owner;
+    thread->begin_ns = record->time_ns;
+    if (facts->known && record->tid == facts->facts.pid) {
+        thread->begin_ns = facts->facts.start_ns; /* the main thread lives as long as the process */
+    }
+    return thread;
+}
+
+static void finish(struct thread *thread)
+{
+    if (thread->track) {
+        step_finish(thread->track);
+        loop_end(thread->track, thread->track->cursor_ns, false);
+    }
+}
+
+void model_finish(struct model *model)
+{
+    for (uint32_t i = 0; i < model->lane_count; i++) {
+        if (model->lanes[i]) {
+            finish(model->lanes[i]);
+        }
+    }
+}
+
+/* A thread that has ended is kept only if it held a loop. */
+static void retire(struct model *model, uint32_t lane)
+{
+    struct thread *thread = model->lanes[lane];
+    model->lanes[lane] = NULL;
+    finish(thread);
+    if (thread->track && thread->track->loops) {
+        thread->next = model->ended;
+        model->ended = thread;
+    } else {
+        free_thread(thread);
+    }
+}
+
+static struct thread *thread_of(struct model *model, uint32_t process,
+                                const struct ss_record *record)
+{
+    if (record->lane >= model->lane_count) {
+        uint32_t count = record->lane + 16;
+        struct thread **grown = realloc(model->lanes, count * sizeof(struct thread *));
+        if (!grown) {
+            model->error = SS_E_NOMEM;
+            return NULL;
+        }
+        memset(grown + model->lane_count, 0,
+               (count - model->lane_count) * sizeof(struct thread *));
+        model->lanes = grown;
+        model->lane_count = count;
+    }
+    struct thread *thread = model->lanes[record->lane];
+    if (thread && thread->owner != record->owner) {
+        retire(model, record->lane);
+        thread = NULL;
+    }
+    if (!thread) {
+        thread = model->lanes[record->lane] = new_thread(model, process, record);
+    }
+    return thread;
+}
+
+static void feed_plan(struct track *track, const struct ss_record *record)
+{
+    memcpy(track->plan, record->u.plan, sizeof track->plan);
+    if (track->loop) {
+        memcpy(track->loop->plan, track->plan, sizeof track->plan);
+    }
+}
+
+/* Nothing inside a closed span says anything about the loop around it (rule 6). */
+static void feed_loop(struct thread *thread, const struct ss_record *record)
+{
+    struct track *track = record->nest & SS_NEST_CLOSED ? NULL : track_of(thread);
+    if (!track) {
+        return;
+    }
+    switch (record->kind) {
+    case SS_KIND_STEP:
+        step_mark(track, record->time_ns, record->u.samples);
+        break;
+    case SS_KIND_LOOP_BEGIN:
+        loop_begin(track, record);
+        break;
+    case SS_KIND_LOOP_END:
+        phase_flush(track);
+        if (track->loop_depth == 0) {
+            step_early_end(track, record->time_ns);
+        }
+        loop_end(track, record->time_ns, true);
+        break;
+    case SS_KIND_EPOCH_BEGIN:
+    case SS_KIND_EPOCH_END:
+        loop_epoch(track, record);
+        break;
+    default:
+        feed_plan(track, record);
+        break;
+    }
+}
+
+void model_feed(struct model *model, uint32_t process, const struct ss_record *record)
+{
+    model->records++;
+    model->first_ns = model->records == 1 ? record->time_ns : model->first_ns;
+    model->last_ns = record->time_ns;
+    if (record->kind == SS_KIND_NAME) {
+        if (model_names_add(&model->names, process, record) != SS_E_OK) {
+            model->error = SS_E_NOMEM;
+        }
+        return;
+    }
+    struct thread *thread = thread_of(model, process, record);
+    if (!thread) {
+        return;
+    }
+    thread->last_ns = record->time_ns;
+    switch (record->kind) {
+    case SS_KIND_SPAN:
+        model->spans++;
+        tree_span(thread, record);
+        break;
+    case SS_KIND_STEP:
+    case SS_KIND_LOOP_BEGIN:
+    case SS_KIND_LOOP_END:
+    case SS_KIND_EPOCH_BEGIN:
+    case SS_KIND_EPOCH_END:
+    case SS_KIND_PLAN:
+        feed_loop(thread, record);
+        break;
+    case SS_KIND_LOST:
+        model->lost_records += (uint64_t)record->u.arg;
+        break;
+    default:
+        break;
+    }
+}

@@ -1,0 +1,53 @@
+/* The step model: from records to steps, stages, segments and loops. The rules are in
+ * docs/step-model.md; each is implemented once, here, for all frameworks. Recorders and adapters
+ * only record facts.
+ *
+ *   record ─► tree ─► item ─► phase ─► step ─► loop ─► series
+ *            nesting  outermost  batches  which start  which loop  cells, sketches
+ *                     span with  and      and update   it belongs
+ *                     its stages evaluation count      to
+ *
+ * Records are fed in time order (a merged cursor gives them so), once; a snapshot may be taken at
+ * any time. Memory is bounded by the number of lanes, names and loops, whatever the length of the
+ * run. When memory runs out, model_error() says so and what was fed after it is missing. */
+#ifndef MODEL_MODEL_H
+#define MODEL_MODEL_H
+
+#include "stepscope/reader.h"
+
+/* Where the wall time of a loop thread goes: these tile it, to the nanosecond (rule 12). */
+#define MODEL_SEGMENTS(X)                                                                \
+    X(STARTUP, "startup", "before the first step")                                       \
+    X(COMPILE, "compile", "tracing and compiling up to the first update")                \
+    X(WARMUP, "warmup", "steps before the steady state")                                 \
+    X(STEADY, "steady", "steps of the steady state")                                     \
+    X(BETWEEN, "between", "between epochs, inside a loop")                               \
+    X(EVAL, "eval", "evaluation")                                                        \
+    X(INFER, "infer", "prediction")                                                      \
+    X(CHECKPOINT, "checkpoint", "saving and restoring")                                  \
+    X(IDLE, "idle", "between two loops")                                                 \
+    X(TEARDOWN, "teardown", "after the last step")
+
+#define MODEL_ENUM_SEGMENT(id, text, meaning) SEGMENT_##id##_NS,
+enum model_segment { MODEL_SEGMENTS(MODEL_ENUM_SEGMENT) MODEL_SEGMENT_COUNT };
+
+/* What makes the steps of a loop; a later one wins over an earlier one (rule 3). */
+enum step_source { SOURCE_NONE, SOURCE_JIT, SOURCE_UPDATES, SOURCE_TRAINER, SOURCE_USER };
+
+struct model;
+
+struct model *model_new(void);
+void model_free(struct model *model);
+
+/* Facts on a process (start, end, rank, kind); may be told again when they change. */
+void model_process(struct model *model, uint32_t process, const struct ss_process *facts);
+void model_feed(struct model *model, uint32_t process, const struct ss_record *record);
+int model_error(const struct model *model);
+
+/* No more records will come: what is still open is closed. Nothing may be fed afterwards. */
+void model_finish(struct model *model);
+
+const char *model_segment_text(unsigned segment);
+const char *model_source_text(unsigned source);
+
+#endif

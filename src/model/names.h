@@ -1,0 +1,39 @@
+/* The names of a run, over all its processes, with what was seen of each. Two processes that use
+ * the same text, object, stage, role and scope mean the same name. */
+#ifndef MODEL_NAMES_H
+#define MODEL_NAMES_H
+
+#include "stats/sketch.h"
+#include "stepscope/reader.h"
+
+struct model_name {
+    char *text, *object;
+    uint8_t stage, role, scope;
+    uint32_t owner; /* number of the object, or of the text where there is none: never 0 */
+    uint64_t count, failed;
+    int64_t total_ns, self_ns; /* self: without what nests in it */
+    struct sketch sketch;
+};
+
+struct model_names {
+    struct model_name *name; /* [0] stands for names that are not known */
+    uint32_t count, capacity;
+    uint32_t *slots; /* open addressing, numbers + 1 */
+    uint32_t slot_count;
+    struct {
+        uint32_t *number; /* of the process's own ids */
+        uint32_t count;
+    } *process;
+    uint32_t processes;
+};
+
+/* 0 or SS_E_NOMEM, all of them. */
+int model_names_init(struct model_names *names);
+void model_names_release(struct model_names *names);
+int model_names_add(struct model_names *names, uint32_t process,
+                    const struct ss_record *record);
+
+/* Number of a process's name; 0 if it is not known. */
+uint32_t model_names_find(const struct model_names *names, uint32_t process, uint32_t id);
+
+#endif

@@ -1,0 +1,209 @@
+/* Batches: a phase starts with a batch, or with the first leading item after an update. Evaluation
+ * that nobody named is found here and cut out (rule 8). */
+#include "model/internal.h"
+
+#include <stdlib.h>
+
+enum { TRAINS = WORK_BACKWARD | WORK_TRAIN_COMPUTE | WORK_UPDATE };
+
+struct track *track_of(struct thread *thread)
+{
+    if (!thread->track) {
+        thread->track = calloc(1, sizeof *thread->track);
+        if (!thread->track) {
+            thread->model->error = SS_E_NOMEM;
+            return NULL;
+        }
+        thread->track->thread = thread;
+        thread->track->begin_ns = thread->begin_ns;
+        thread->track->cursor_ns = thread->begin_ns;
+        thread->track->last_ns = thread->begin_ns;
+    }
+    return thread->track;
+}
+
+static void close_eval(struct track *track)
+{
+    if (track->eval_open) {
+        struct work cut = {{0}, {0}, 0, 0, 0, 0, 0, 0};
+        cut.cut_ns[CUT_EVAL] = track->eval_end_ns - track->eval_start_ns;
+        track->eval_open = false;
+        step_loose(track, &cut, track->eval_end_ns);
+    }
+}
+
+static void extend_eval(struct track *track, int64_t start_ns, int64_t end_ns)
+{
+    if (!track->eval_open) {
+        track->eval_open = true;
+        track->eval_start_ns = start_ns;
+    }
+    track->eval_end_ns = end_ns;
+}
+
+static void release_held(struct track *track)
+{
+    if (track->held_valid) {
+        track->held_valid = false;
+        step_phase(track, &track->held);
+    }
+}
+
+/* Batches without backward or update: evaluation if their iterator ends before the next update,
+ * else part of the next step. */
+static void hold(struct track *track, const struct phase *phase)
+{
+    if (!track->held_valid) {
+        track->held_valid = true;
+        track->held = *phase;
+        return;
+    }
+    work_add(&track->held.work, &phase->lead_in);
+    work_add(&track->held.work, &phase->work);
+    track->held.end_ns = phase->end_ns;
+}
+
+void phase_flush(struct track *track)
+{
+    if (!track->in_phase) {
+        return;
+    }
+    track->in_phase = false;
+    const struct phase *phase = &track->phase;
+    const unsigned marks = phase->work.marks;
+    if (!(marks & TRAINS) && (marks & WORK_EVAL_FORWARD)) {
+        if (track->held_valid && track->held.lead_start_ns < track->held.start_ns) {
+            extend_eval(track, track->held.lead_start_ns, track->held.end_ns);
+            track->held_valid = false;
+        }
+        release_held(track);
+        extend_eval(track, phase->lead_start_ns, phase->end_ns);
+    } else if (!(marks & TRAINS) && (marks & WORK_DATA)) {
+        hold(track, phase);
+    } else {
+        close_eval(track);
+        release_held(track);
+        step_phase(track, phase);
+    }
+}
+
+static void start_phase(struct track *track, const struct item *item)
+{
+    phase_flush(track);
+    struct phase *phase = &track->phase;
+    phase->start_ns = phase->lead_start_ns = item->start_ns;
+    work_clear(&phase->lead_in);
+    work_clear(&phase->work);
+    if (track->setup_pending) {
+        track->setup_pending = false;
+        phase->lead_start_ns = track->setup.start_ns;
+        phase->lead_in = track->setup.work;
+    }
+    track->in_phase = true;
+}
+
+static void add_work(struct track *track, const struct work *work, int64_t end_ns)
+{
+    if (track->in_phase) {
+        work_add(&track->phase.work, work);
+        track->phase.end_ns = end_ns;
+    } else {
+        if (!work_cut_total(work)) {
+            close_eval(track);
+        }
+        step_loose(track, work, end_ns);
+    }
+}
+
+/* Set-up that no batch followed stays where it was. */
+static void drop_setup(struct track *track)
+{
+    if (track->setup_pending) {
+        track->setup_pending = false;
+        add_work(track, &track->setup.work, track->setup.end_ns);
+    }
+}
+
+static void keep_setup(struct track *track, const struct item *item)
+{
+    if (!track->setup_pending) {
+        track->setup_pending = true;
+        track->setup.start_ns = item->start_ns;
+        work_clear(&track->setup.work);
+    }
+    work_add(&track->setup.work, &item->work);
+    track->setup.end_ns = item->end_ns;
+}
+
+/* The end of an iterator, or of an epoch in a compiled call. */
+static void end_iteration(struct track *track, const struct item *item)
+{
+    drop_setup(track);
+    phase_flush(track);
+    if (track->held_valid && track->held.lead_start_ns < track->held.start_ns) {
+        extend_eval(track, track->held.lead_start_ns, track->held.end_ns);
+        track->held_valid = false;
+    }
+    if (track->eval_open) {
+        track->eval_end_ns = item->end_ns;
+        close_eval(track);
+        return;
+    }
+    release_held(track);
+    step_early_end(track, item->start_ns);
+    step_loose(track, &item->work, item->end_ns);
+}
+
+/* Rule 10: what other threads waited for data inside this call. */
+static void move_overlays(struct track *track, struct item *item)
+{
+    struct model *model = track->thread->model;
+    struct model_process_facts *process = &model->processes[track->thread->process];
+    if (item->stage != SS_STAGE_COMPUTE || !(item->work.marks & WORK_TRAIN_COMPUTE)) {
+        return;
+    }
+    if (process->compute_lane != track->thread->lane &&
+        process->compute_end_ns > item->start_ns && track->loop) {
+        track->loop->data_null = true;
+    }
+    int64_t waited = overlay_take(process, item->start_ns, item->end_ns);
+    int64_t compute = item->work.stage_ns[SS_STAGE_COMPUTE];
+    waited = waited < compute ? waited : compute;
+    item->work.stage_ns[SS_STAGE_COMPUTE] -= waited;
+    item->work.stage_ns[SS_STAGE_DATA] += waited;
+    process->compute_end_ns = item->end_ns;
+    process->compute_lane = track->thread->lane;
+}
+
+static bool starts_phase(const struct track *track, const struct item *item)
+{
+    const unsigned marks = item->work.marks;
+    const unsigned seen = track->phase.work.marks;
+    if (!(marks & WORK_LEADS)) {
+        return false;
+    }
+    if (!track->in_phase || item->stage == SS_STAGE_DATA || (seen & WORK_UPDATE)) {
+        return true;
+    }
+    /* Evaluation by a jitted function, without a loader, then training again. */
+    return (marks & WORK_TRAIN_COMPUTE) && (seen & WORK_EVAL_FORWARD) &&
+           !(seen & (TRAINS | WORK_DATA | WORK_TRAIN_FORWARD));
+}
+
+void phase_item(struct track *track, struct item *item)
+{
+    track->last_ns = item->end_ns;
+    move_overlays(track, item);
+    const bool failed = item->flags & SS_FLAG_FAILED;
+    if (failed && (item->stage == SS_STAGE_DATA || item->stage == SS_STAGE_COMPUTE)) {
+        end_iteration(track, item);
+    } else if (item->stage == SS_STAGE_SETUP) {
+        keep_setup(track, item);
+    } else if (starts_phase(track, item)) {
+        start_phase(track, item);
+        add_work(track, &item->work, item->end_ns);
+    } else {
+        drop_setup(track);
+        add_work(track, &item->work, item->end_ns);
+    }
+}

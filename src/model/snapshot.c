@@ -1,0 +1,284 @@
+#include "model/snapshot.h"
+
+#include "model/internal.h"
+#include "model/snapshot_loop.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+static int rank_of(const struct model *model, uint32_t process)
+{
+    const struct model_process_facts *facts = &model->processes[process];
+    return facts->known ? facts->facts.rank : -1;
+}
+
+static int64_t process_end(const struct model *model, uint32_t process)
+{
+    const struct model_process_facts *facts = &model->processes[process];
+    int64_t end = facts->known ? facts->facts.end_ns : 0;
+    return end > model->last_ns || facts->known ? end : model->last_ns;
+}
+
+static bool is_main(const struct model *model, const struct thread *thread)
+{
+    const struct model_process_facts *facts = &model->processes[thread->process];
+    return facts->known && facts->facts.pid == thread->tid;
+}
+
+/* Books of a thread: what the track has, the warm-up told apart, and the time since its last step. */
+static void fill_thread(const struct model *model, const struct thread *thread,
+                        const struct snapshot *snapshot, struct snap_thread *out)
+{
+    const struct track *track = thread->track;
+    int64_t end = is_main(model, thread) ? process_end(model, thread->process) : thread->last_ns;
+    out->process = thread->process;
+    out->tid = thread->tid;
+    out->rank = rank_of(model, thread->process);
+    out->begin_ns = thread->begin_ns;
+    if (!track) {
+        out->wall_ns = out->segment_ns[SEGMENT_STARTUP_NS] = end - thread->begin_ns;
+        return;
+    }
+    struct track rest = *track; /* a copy: closing its gap changes nothing in the model */
+    struct loop *open_loop = rest.loop;
+    end = end > rest.cursor_ns ? end : rest.cursor_ns;
+    rest.loop = NULL;
+    loop_close_gap(&rest, end,
+                   open_loop && open_loop->steps ? SEGMENT_STEADY_NS
+                   : rest.loops                  ? SEGMENT_TEARDOWN_NS
+                                                 : SEGMENT_STARTUP_NS);
+    memcpy(out->segment_ns, rest.books, sizeof out->segment_ns);
+    for (size_t i = 0; i < snapshot->loop_count; i++) {
+        const struct snap_loop *loop = &snapshot->loops[i];
+        if (loop->lane == thread->lane && loop->tid == thread->tid) {
+            out->segment_ns[SEGMENT_WARMUP_NS] += loop->warmup_ns;
+            out->segment_ns[SEGMENT_STEADY_NS] -= loop->warmup_ns;
+        }
+    }
+    out->wall_ns = end - thread->begin_ns;
+}
+
+static const struct thread *thread_at(const struct model *model, size_t index)
+{
+    if (index < model->lane_count) {
+        return model->lanes[index];
+    }
+    const struct thread *thread = model->ended;
+    for (index -= model->lane_count; thread && index > 0; index--) {
+        thread = thread->next;
+    }
+    return thread;
+}
+
+static size_t thread_slots(const struct model *model)
+{
+    size_t count = model->lane_count;
+    for (const struct thread *thread = model->ended; thread; thread = thread->next) {
+        count++;
+    }
+    return count;
+}
+
+static int compare_loops(const void *a, const void *b)
+{
+    const struct snap_loop *x = a, *y = b;
+    int64_t x_ns = x->steady_ns + x->warmup_ns, y_ns = y->steady_ns + y->warmup_ns;
+    if (x_ns != y_ns) {
+        return x_ns < y_ns ? 1 : -1;
+    }
+    if (x->rank != y->rank) {
+        return x->rank > y->rank ? 1 : -1;
+    }
+    return (x->begin_ns > y->begin_ns) - (x->begin_ns < y->begin_ns);
+}
+
+/* Replicas all take the same time: of those within 1 % of the longest, the lowest rank is first. */
+static void put_primary_first(struct snapshot *snapshot)
+{
+    size_t best = 0;
+    for (size_t i = 1; i < snapshot->loop_count; i++) {
+        const struct snap_loop *loop = &snapshot->loops[i], *first = &snapshot->loops[0];
+        double ns = (double)(loop->steady_ns + loop->warmup_ns);
+        if (ns >= 0.99 * (double)(first->steady_ns + first->warmup_ns) && loop->rank >= 0 &&
+            loop->rank < snapshot->loops[best].rank) {
+            best = i;
+        }
+    }
+    struct snap_loop primary = snapshot->loops[best];
+    memmove(snapshot->loops + 1, snapshot->loops, best * sizeof primary);
+    snapshot->loops[0] = primary;
+}
+
+static bool add_loops(const struct model *model, struct snapshot *snapshot)
+{
+    size_t count = 0;
+    for (size_t i = 0; i < thread_slots(model); i++) {
+        const struct thread *thread = thread_at(model, i);
+        const struct loop *loop = thread && thread->track ? thread->track->loops : NULL;
+        for (; loop; loop = loop->next) {
+            count += loop->steps > 0;
+        }
+    }
+    snapshot->loops = calloc(count ? count : 1, sizeof *snapshot->loops);
+    if (!snapshot->loops) {
+        return false;
+    }
+    for (size_t i = 0; i < thread_slots(model); i++) {
+        const struct thread *thread = thread_at(model, i);
+        const struct loop *loop = thread && thread->track ? thread->track->loops : NULL;
+        for (; loop; loop = loop->next) {
+            if (loop->steps > 0) {
+                struct snap_loop *out = &snapshot->loops[snapshot->loop_count++];
+                if (!snapshot_fill_loop(model, thread, loop, out)) {
+                    return false;
+                }
+                out->rank = rank_of(model, loop->process);
+            }
+        }
+    }
+    qsort(snapshot->loops, snapshot->loop_count, sizeof *snapshot->loops, compare_loops);
+    if (snapshot->loop_count) {
+        put_primary_first(snapshot);
+    }
+    return true;
+}
+
+static bool holds_loops(const struct thread *thread)
+{
+    const struct loop *loop = thread->track ? thread->track->loops : NULL;
+    while (loop && loop->steps == 0) {
+        loop = loop->next;
+    }
+    return loop != NULL;
+}
+
+static bool add_threads(const struct model *model, struct snapshot *snapshot)
+{
+    size_t slots = thread_slots(model);
+    snapshot->threads = calloc(slots ? slots : 1, sizeof *snapshot->threads);
+    if (!snapshot->threads) {
+        return false;
+    }
+    for (size_t i = 0; i < slots; i++) {
+        const struct thread *thread = thread_at(model, i);
+        bool wanted = thread && (snapshot->loop_count ? holds_loops(thread)
+                                                      : is_main(model, thread));
+        if (wanted) {
+            fill_thread(model, thread, snapshot,
+                        &snapshot->threads[snapshot->thread_count++]);
+        }
+    }
+    for (size_t i = 1; snapshot->loop_count && i < snapshot->thread_count; i++) {
+        const struct snap_thread *thread = &snapshot->threads[i];
+        if (thread->process == snapshot->loops[0].process &&
+            thread->tid == snapshot->loops[0].tid) {
+            struct snap_thread primary = *thread;
+            snapshot->threads[i] = snapshot->threads[0];
+            snapshot->threads[0] = primary;
+        }
+    }
+    return true;
+}
+
+static const struct loop *primary_loop(const struct model *model,
+                                       const struct snapshot *snapshot)
+{
+    for (size_t i = 0; snapshot->loop_count && i < thread_slots(model); i++) {
+        const struct thread *thread = thread_at(model, i);
+        const struct loop *loop = thread && thread->track ? thread->track->loops : NULL;
+        for (; loop; loop = loop->next) {
+            if (loop->lane == snapshot->loops[0].lane && loop->tid == snapshot->loops[0].tid &&
+                loop->begin_ns == snapshot->loops[0].begin_ns) {
+                return loop;
+            }
+        }
+    }
+    return NULL;
+}
+
+static int compare_spans(const void *a, const void *b)
+{
+    const struct snap_span *x = a, *y = b;
+    return (x->total_ns < y->total_ns) - (x->total_ns > y->total_ns);
+}
+
+static bool add_spans(const struct model *model, struct snapshot *snapshot)
+{
+    const struct loop *loop = primary_loop(model, snapshot);
+    snapshot->spans = calloc(model->names.count, sizeof *snapshot->spans);
+    if (!snapshot->spans) {
+        return false;
+    }
+    for (uint32_t i = 0; i < model->names.count; i++) {
+        const struct model_name *name = &model->names.name[i];
+        if (name->count == 0) {
+            continue;
+        }
+        struct snap_span *out = &snapshot->spans[snapshot->span_count++];
+        out->text = strdup(name->text);
+        out->object = strdup(name->object);
+        if (!out->text || !out->object) {
+            return false;
+        }
+        out->stage = name->stage;
+        out->role = name->role;
+        out->scope = name->scope;
+        out->count = name->count;
+        out->failed = name->failed;
+        out->total_ns = name->total_ns;
+        out->self_ns = name->self_ns;
+        out->mean_ns = (double)name->total_ns / (double)name->count;
+        snapshot_quantiles(&name->sketch, &out->quantiles);
+        out->share = loop ? snapshot_name_share(loop, snapshot->loops[0].warmup.start, i)
+                          : (struct interval){NAN, NAN, NAN};
+    }
+    qsort(snapshot->spans, snapshot->span_count, sizeof *snapshot->spans, compare_spans);
+    return true;
+}
+
+struct snapshot *model_snapshot(const struct model *model)
+{
+    struct snapshot *snapshot = calloc(1, sizeof *snapshot);
+    if (!snapshot || !add_loops(model, snapshot) || !add_threads(model, snapshot) ||
+        !add_spans(model, snapshot)) {
+        snapshot_free(snapshot);
+        return NULL;
+    }
+    snapshot->begin_ns = model->first_ns;
+    snapshot->end_ns = model->last_ns;
+    for (uint32_t i = 0; i < model->process_count; i++) {
+        if (model->processes[i].known) {
+            const struct ss_process *facts = &model->processes[i].facts;
+            snapshot->begin_ns =
+                facts->start_ns < snapshot->begin_ns ? facts->start_ns : snapshot->begin_ns;
+            snapshot->end_ns =
+                facts->end_ns > snapshot->end_ns ? facts->end_ns : snapshot->end_ns;
+        }
+    }
+    snapshot->records = model->records;
+    snapshot->spans_seen = model->spans;
+    snapshot->lost_records = model->lost_records;
+    snapshot->orphan_spans = model->orphan_spans;
+    snapshot->negative_ns = model->negative_ns;
+    return snapshot;
+}
+
+void snapshot_free(struct snapshot *snapshot)
+{
+    if (!snapshot) {
+        return;
+    }
+    for (size_t i = 0; i < snapshot->loop_count; i++) {
+        free((char *)(uintptr_t)snapshot->loops[i].name);
+        free(snapshot->loops[i].epochs);
+    }
+    for (size_t i = 0; i < snapshot->span_count; i++) {
+        free((char *)(uintptr_t)snapshot->spans[i].text);
+        free((char *)(uintptr_t)snapshot->spans[i].object);
+    }
+    free(snapshot->loops);
+    free(snapshot->threads);
+    free(snapshot->spans);
+    free(snapshot);
+}

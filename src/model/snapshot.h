@@ -1,0 +1,102 @@
+/* What the model knows at one moment, as plain numbers for reports. Shares and intervals come from
+ * src/stats; NAN and infinite ends mean "not known", never 0. All texts belong to the snapshot. */
+#ifndef MODEL_SNAPSHOT_H
+#define MODEL_SNAPSHOT_H
+
+#include "model/model.h"
+#include "model/series.h"
+#include "stats/change.h"
+#include "stats/interval.h"
+#include "stats/period.h"
+#include "stats/warmup.h"
+
+enum { SNAP_PERIODS = 3, SNAP_SLOWEST = 8 };
+
+struct snap_quantiles {
+    double p50_ns, p90_ns, p95_ns, p99_ns; /* NAN: none */
+    int64_t max_ns;
+};
+
+struct snap_stage {
+    bool measured;      /* a span of this stage was seen in the loop */
+    const char *reason; /* why not, where that is known; else NULL */
+    int64_t total_ns;   /* of the steady steps */
+    double mean_ns;     /* a step */
+    struct interval share; /* of steady time */
+    struct snap_quantiles quantiles; /* of what it takes in a step */
+};
+
+/* A name: of the whole run, and its share of the steady time of a loop. */
+struct snap_span {
+    const char *text, *object;
+    uint8_t stage, role, scope;
+    uint64_t count, failed;
+    int64_t total_ns, self_ns;
+    double mean_ns;
+    struct snap_quantiles quantiles;
+    struct interval share; /* of the primary loop's steady time; NAN if it is not in it */
+};
+
+struct snap_epoch {
+    int64_t number, start_ns, end_ns, steps, step_ns, eval_ns; /* end 0: not ended */
+};
+
+struct snap_loop {
+    uint32_t process, tid, lane;
+    int rank;         /* -1: not a replica */
+    const char *name; /* "" if nobody named it */
+    enum step_source source;
+    bool ended;
+    int64_t begin_ns, end_ns;
+    int64_t wall_ns, segment_ns[MODEL_SEGMENT_COUNT]; /* of the loop alone, begin to end */
+    int64_t negative_ns; /* an error of ours, if not 0 */
+
+    int64_t steps, updates, batches, samples; /* all; samples 0: not known */
+    int64_t flagged_steps; /* in the books, in no statistics */
+    struct warmup warmup;
+    int64_t warmup_steps, warmup_ns;
+    int64_t steady_steps, steady_ns, window_steps; /* longest window, in steps */
+    struct interval step_ns;  /* mean of the steady steps */
+    struct snap_quantiles quantiles;
+    double mad_ns, spike_tax; /* NAN: not known */
+    int64_t max_step;
+    int64_t more_steps_needed; /* for the mean to +- 2 %; 0: enough */
+    struct interval steps_per_s, samples_per_s; /* steady; NAN samples: not known */
+    double overall_steps_per_s; /* with everything between them */
+    struct snap_stage stage[SS_STAGE_COUNT]; /* [OTHER] is the remainder */
+    struct change change; /* over time */
+    struct period period[SNAP_PERIODS];
+    int periods;
+    struct slow_step slowest[SNAP_SLOWEST]; /* of the steady ones */
+    int slow_count;
+    struct snap_epoch *epochs; /* the last 512 at most */
+    size_t epoch_count;
+    int64_t epochs_seen;
+    uint64_t plan[4]; /* steps, epochs, steps an epoch, batch; 0: not known */
+    struct interval left_ns; /* time to finish; NAN: no plan */
+};
+
+struct snap_thread { /* a thread that held loops, or the main thread if none did */
+    uint32_t process, tid;
+    int rank;
+    int64_t begin_ns, wall_ns, segment_ns[MODEL_SEGMENT_COUNT];
+};
+
+struct snapshot {
+    struct snap_loop *loops; /* the primary one first */
+    size_t loop_count;
+    struct snap_thread *threads; /* that of the primary loop first */
+    size_t thread_count;
+    struct snap_span *spans; /* most time first */
+    size_t span_count;
+    int64_t begin_ns, end_ns; /* of the run */
+    uint64_t records, spans_seen, lost_records, orphan_spans;
+    int64_t negative_ns;
+};
+
+/* NULL if memory is short. A model that is still fed may be asked; its open step counts as time
+ * of the loop. */
+struct snapshot *model_snapshot(const struct model *model);
+void snapshot_free(struct snapshot *snapshot);
+
+#endif

@@ -1,0 +1,15 @@
+/* The statistics of one loop, for snapshot.c. */
+#ifndef MODEL_SNAPSHOT_LOOP_H
+#define MODEL_SNAPSHOT_LOOP_H
+
+#include "model/internal.h"
+#include "model/snapshot.h"
+
+bool snapshot_fill_loop(const struct model *model, const struct thread *thread,
+                        const struct loop *loop, struct snap_loop *out);
+void snapshot_quantiles(const struct sketch *sketch, struct snap_quantiles *out);
+
+/* Share of the steady time that the spans of a name take; NAN if it is not in the loop. */
+struct interval snapshot_name_share(const struct loop *loop, int64_t start, uint32_t name);
+
+#endif

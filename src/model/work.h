@@ -1,0 +1,44 @@
+/* Work: what a stretch of a loop thread held, by stage. Stretches are added up: spans into items,
+ * items into phases, phases into steps. */
+#ifndef MODEL_WORK_H
+#define MODEL_WORK_H
+
+#include "stepscope/format.h"
+#include <stdbool.h>
+
+enum { CUT_EVAL, CUT_INFER, CUT_CHECKPOINT, CUT_COUNT };
+
+enum work_marks {
+    WORK_LEADS = 1 << 0,         /* holds a leading span (rule 1) */
+    WORK_DATA = 1 << 1,          /* waited for a batch */
+    WORK_BACKWARD = 1 << 2,
+    WORK_TRAIN_COMPUTE = 1 << 3,
+    WORK_EVAL_FORWARD = 1 << 4,  /* a forward with gradients off */
+    WORK_TRAIN_FORWARD = 1 << 5,
+    WORK_UPDATE = 1 << 6,
+    WORK_TRAIN_CALL = 1 << 7,
+    WORK_SYNC = 1 << 8,
+    WORK_PERTURBED = 1 << 9, /* in the books, in no quantile */
+    WORK_UNFINISHED = 1 << 10
+};
+
+struct work {
+    int64_t stage_ns[SS_STAGE_COUNT]; /* exclusive: they add up, cuts included, to covered time */
+    int64_t cut_ns[CUT_COUNT];        /* evaluation, prediction, checkpoint outside callbacks */
+    int32_t batches;                  /* waits for data that gave one */
+    int32_t forwards;
+    int32_t updates;
+    uint32_t update_owner; /* whose the first update was; 0: none */
+    int64_t train_steps;   /* that train calls made */
+    unsigned marks;        /* enum work_marks */
+};
+
+void work_add(struct work *to, const struct work *from);
+void work_clear(struct work *work);
+int64_t work_stage_total(const struct work *work);
+int64_t work_cut_total(const struct work *work);
+
+/* CUT_* of a stage, -1: it is not cut out of steps. */
+int work_cut_of_stage(unsigned stage);
+
+#endif
