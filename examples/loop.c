@@ -35,8 +35,8 @@ static void intern_names(void)
     names.backward = name("backward", SS_STAGE_BACKWARD);
     names.update =
         ss_intern("step", SS_STAGE_OPTIMIZER, SS_ROLE_UPDATE, SS_SCOPE_NONE, "SGD");
-    names.log = ss_intern("on_batch_end", SS_STAGE_CALLBACK, SS_ROLE_NONE, SS_SCOPE_BATCH_END,
-                          "PrintLoss");
+    names.log = ss_intern("on_batch_end", SS_STAGE_CALLBACK, SS_ROLE_NONE,
+                          SS_SCOPE_BATCH_END, "PrintLoss");
     names.eval = name("evaluate", SS_STAGE_EVAL);
     names.loss = name("loss", SS_STAGE_USER);
 }

@@ -34,8 +34,16 @@ enum ss_clock { SS_CLOCK_RAW = 0, SS_CLOCK_TSC = 1, SS_CLOCK_ARM = 2 };
 enum ss_process_kind { SS_PROCESS_TRAINING = 0, SS_PROCESS_SUPERVISOR = 1 };
 enum ss_file_state { SS_FILE_OPEN = 1, SS_FILE_STOPPED = 2, SS_FILE_EXITED = 3 };
 enum ss_system_state { SS_SYSTEM_VALUE = 0, SS_SYSTEM_ABSENT = 1, SS_SYSTEM_DENIED = 2 };
-enum ss_perturbation { SS_PERTURBED_PROFILER = 1, SS_PERTURBED_SUSPEND = 2, SS_PERTURBED_EXPERIMENT = 3 };
-enum ss_segment_kind { SS_SEGMENT_FREE = 0, SS_SEGMENT_DIRECTORY = 1, SS_SEGMENT_RECORDS = 2 };
+enum ss_perturbation {
+    SS_PERTURBED_PROFILER = 1,
+    SS_PERTURBED_SUSPEND = 2,
+    SS_PERTURBED_EXPERIMENT = 3
+};
+enum ss_segment_kind {
+    SS_SEGMENT_FREE = 0,
+    SS_SEGMENT_DIRECTORY = 1,
+    SS_SEGMENT_RECORDS = 2
+};
 
 /* Record kinds. 0 ends the records of a segment. Columns: id, number, name, fewest units. */
 #define SS_KINDS(X)                                                                      \
@@ -86,7 +94,8 @@ struct ss_rec_span { /* SPAN; PERTURBED: arg is the reason; LOST: arg is the cou
     int64_t arg;
 };
 
-struct ss_rec_point { /* STEP, LOOP_*, EPOCH_*, COUNTER, THREAD_END; SYSTEM: flags are its state */
+struct
+    ss_rec_point { /* STEP, LOOP_*, EPOCH_*, COUNTER, THREAD_END; SYSTEM: flags are its state */
     struct ss_head head;
     uint64_t ticks;
     uint64_t value;   /* samples; epoch; the bits of a double for COUNTER and SYSTEM */
@@ -112,7 +121,8 @@ struct ss_rec_calibration {
     uint64_t reserved[3];
 };
 
-struct ss_rec_text { /* MARK: a text; HOOK: a target, b reason if FAILED; THREAD_BEGIN: a name, id tid */
+struct
+    ss_rec_text { /* MARK: a text; HOOK: a target, b reason if FAILED; THREAD_BEGIN: a name, id tid */
     struct ss_head head;
     uint64_t ticks;
     uint32_t id;
@@ -121,7 +131,8 @@ struct ss_rec_text { /* MARK: a text; HOOK: a target, b reason if FAILED; THREAD
     char text[8]; /* a, then b, without terminators; goes on for the record's units */
 };
 
-struct ss_rec_name { /* NAME: head.name is its id; INFO: a key, b value; FRAME: a function, b file */
+struct
+    ss_rec_name { /* NAME: head.name is its id; INFO: a key, b value; FRAME: a function, b file */
     struct ss_head head;
     uint8_t stage;
     uint8_t role;
@@ -183,7 +194,8 @@ struct ss_file_header {
     uint64_t lost_names;
     uint64_t pool_empty; /* a lane found no segment ready */
     uint64_t helper_cpu_ns;
-    uint64_t lost_threads; /* threads that got no lane; what they recorded is not counted */
+    uint64_t
+        lost_threads; /* threads that got no lane; what they recorded is not counted */
     uint64_t reserved2[2];
     uint64_t reused_by_stage[SS_STAGE_SLOTS];
     uint8_t reserved3[384];
@@ -219,7 +231,8 @@ struct ss_segment_header {
     uint32_t magic;
     uint32_t kind; /* enum ss_segment_kind */
     uint32_t lane; /* DIRECTORY: number of its first lane block */
-    uint32_t seq;  /* position in the lane; the records inside the lane block come first, as 0 */
+    uint32_t
+        seq; /* position in the lane; the records inside the lane block come first, as 0 */
     uint64_t lease; /* stored last; 0: not handed out; differs each time the segment is */
     uint64_t first_ticks;
     uint64_t reserved[4];

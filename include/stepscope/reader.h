@@ -52,14 +52,15 @@ struct ss_process {
     uint64_t file_bytes;
     uint32_t span_cost_ps;
     uint64_t helper_cpu_ns;
-    int recorder_error;          /* SS_E code that the recorder left in the file */
-    uint32_t first_lane, lanes;  /* its lanes, numbered through the whole run */
-    uint32_t names;              /* ids 0 .. names-1 */
+    int recorder_error;         /* SS_E code that the recorder left in the file */
+    uint32_t first_lane, lanes; /* its lanes, numbered through the whole run */
+    uint32_t names;             /* ids 0 .. names-1 */
     uint32_t calibrations;
     double ticks_per_s;
-    int64_t clock_jump_ns;       /* largest step between two calibrations, against the line so far */
-    double clock_drift_ppm;      /* largest change of rate between two calibrations */
-    bool clock_suspect;          /* a jump over 1 ms, or over 50 ppm */
+    int64_t
+        clock_jump_ns; /* largest step between two calibrations, against the line so far */
+    double clock_drift_ppm; /* largest change of rate between two calibrations */
+    bool clock_suspect;     /* a jump over 1 ms, or over 50 ppm */
     uint64_t reused_records, reused_by_stage[SS_STAGE_SLOTS]; /* given up at the cap */
     uint64_t lost_names, lost_threads, pool_empty;
 };
@@ -80,7 +81,8 @@ struct ss_name_info {
 /* One record. Which fields count: docs/format.md section 5; the others are 0. Texts and frames
  * stay valid until the next call on the same cursor. */
 struct ss_record {
-    ss_ns time_ns; /* a span's end, or the time of the record; never decreases within a lane */
+    ss_ns
+        time_ns; /* a span's end, or the time of the record; never decreases within a lane */
     ss_ns start_ns, end_ns;
     uint32_t lane;
     uint32_t tid;   /* the thread that recorded it; SAMPLE: the thread sampled */
@@ -88,12 +90,13 @@ struct ss_record {
     uint16_t name, flags;
     uint8_t kind, stage, depth, nest;
     union {
-        int64_t arg;       /* SPAN, PERTURBED, LOST */
-        uint64_t samples;  /* STEP */
-        uint64_t epoch;    /* EPOCH_* */
-        double value;      /* COUNTER, SYSTEM */
-        uint64_t plan[4];  /* steps, epochs, steps per epoch, batch */
-        int64_t clocks[3]; /* CALIBRATION: raw ns, realtime ns, ticks that the reading took */
+        int64_t arg;      /* SPAN, PERTURBED, LOST */
+        uint64_t samples; /* STEP */
+        uint64_t epoch;   /* EPOCH_* */
+        double value;     /* COUNTER, SYSTEM */
+        uint64_t plan[4]; /* steps, epochs, steps per epoch, batch */
+        int64_t
+            clocks[3]; /* CALIBRATION: raw ns, realtime ns, ticks that the reading took */
         struct {
             struct ss_text a, b;
             uint32_t id, line;
@@ -109,11 +112,11 @@ struct ss_record {
 
 enum ss_loss_kind {
     SS_LOSS_TRUNCATED, /* the file ends inside its last segment or header */
-    SS_LOSS_HEADER,    /* a file header, lane block or segment header that makes no sense */
-    SS_LOSS_RECORDS,   /* the rest of a segment after a record that makes no sense */
-    SS_LOSS_ORDER,     /* two segments with the same place in a lane: one was ignored */
-    SS_LOSS_FILE,      /* a file that cannot be opened, or is of another version */
-    SS_LOSS_CHANGED    /* a segment was given away while it was being read */
+    SS_LOSS_HEADER,  /* a file header, lane block or segment header that makes no sense */
+    SS_LOSS_RECORDS, /* the rest of a segment after a record that makes no sense */
+    SS_LOSS_ORDER,   /* two segments with the same place in a lane: one was ignored */
+    SS_LOSS_FILE,    /* a file that cannot be opened, or is of another version */
+    SS_LOSS_CHANGED  /* a segment was given away while it was being read */
 };
 
 struct ss_loss {
@@ -138,18 +141,19 @@ SS_API size_t ss_run_lanes(const struct ss_run *run);
 SS_API const struct ss_lane *ss_run_lane(const struct ss_run *run, size_t index);
 /* Always gives a name: "(unnamed)" for 0, "(name 17)" for one whose record is lost. */
 SS_API const struct ss_name_info *ss_run_name(const struct ss_run *run, size_t process,
-                                                   uint32_t id);
+                                              uint32_t id);
 /* Value of a key of the process (command, host, ...) or of the run's manifest (SIZE_MAX). */
-SS_API struct ss_text ss_run_info(const struct ss_run *run, size_t process, const char *key);
+SS_API struct ss_text ss_run_info(const struct ss_run *run, size_t process,
+                                  const char *key);
 /* Walks those keys: false after the last. */
 SS_API bool ss_run_info_at(const struct ss_run *run, size_t process, size_t index,
-                                struct ss_text *key, struct ss_text *value);
+                           struct ss_text *key, struct ss_text *value);
 SS_API size_t ss_run_losses(const struct ss_run *run);
 SS_API const struct ss_loss *ss_run_loss(const struct ss_run *run, size_t index);
 
 /* Spans open on a lane now (or at its end), outermost first; returns how many, at most max. */
 SS_API size_t ss_run_open_spans(struct ss_run *run, size_t lane, struct ss_record *out,
-                                     size_t max);
+                                size_t max);
 
 /* A cursor over one lane, or over all lanes in time order (SS_ALL_LANES). After the last record
  * of a lane whose process has ended, spans still open are given as ended there, UNFINISHED.

@@ -5,16 +5,18 @@
 #include <string.h>
 #include <strings.h>
 
-static const char *const SECRET_WORDS[] = {"password", "passwd", "secret", "token", "apikey",
-                                           "api-key", "api_key", "access-key", "access_key",
-                                           "private-key", "private_key", "credential", "auth",
-                                           NULL};
-static const char *const KEY_PREFIXES[] = {"sk-", "hf_", "ghp_", "gho_", "github_pat_", "glpat-",
-                                           "xoxb-", "xoxp-", "AKIA", "ASIA", "AIza", NULL};
+static const char *const SECRET_WORDS[] = {
+    "password",    "passwd",     "secret",     "token",      "apikey",
+    "api-key",     "api_key",    "access-key", "access_key", "private-key",
+    "private_key", "credential", "auth",       NULL};
+static const char *const KEY_PREFIXES[] = {"sk-",         "hf_",    "ghp_",  "gho_",
+                                           "github_pat_", "glpat-", "xoxb-", "xoxp-",
+                                           "AKIA",        "ASIA",   "AIza",  NULL};
 enum { SHORTEST_KEY = 16 };
 
 /* Words of names like "tokenizer" and "author" are no secrets; nor is a number of tokens. */
-static const char *const HARMLESS_WORDS[] = {"tokenizer", "tokens", "author", "tokenize", NULL};
+static const char *const HARMLESS_WORDS[] = {"tokenizer", "tokens", "author", "tokenize",
+                                             NULL};
 
 struct out {
     char *p;

@@ -1,7 +1,7 @@
 /* Rule 9: which jitted function trains. Until enough calls have been seen, items wait; then the
  * last function of a cycle counts as the update, and functions called in fewer than half of the
  * cycles are evaluation. From there on the rules for updates apply. */
-#include "model/internal.h"
+#include "model/parts.h"
 
 #include <stdlib.h>
 
@@ -190,9 +190,8 @@ void jit_item(struct track *track, const struct item *item)
         pass_on(track, &copy);
         return;
     }
-    int calls = item->role == SS_ROLE_JIT_CALL
-                    ? count_call(jit, owner_of(track, item), item)
-                    : 0;
+    int calls =
+        item->role == SS_ROLE_JIT_CALL ? count_call(jit, owner_of(track, item), item) : 0;
     bool held = hold(jit, item);
     if (!held || calls > JIT_CYCLES || jit->held_count == JIT_HELD) {
         jit_decide(track);

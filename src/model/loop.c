@@ -1,5 +1,5 @@
 /* Loops: their steps as series, their epochs, and the books of their thread. */
-#include "model/internal.h"
+#include "model/parts.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -124,7 +124,8 @@ void loop_begin(struct track *track, const struct ss_record *record)
     struct loop *loop = new_loop(track, record->time_ns);
     if (loop) {
         loop->explicit_begin = true;
-        loop->name = model_names_find(&model->names, track->thread->process, record->name);
+        loop->name =
+            model_names_find(&model->names, track->thread->process, record->name);
         track->loop_depth = 0;
     }
 }
@@ -184,7 +185,8 @@ static void add_to_window(struct loop *loop, const struct step *step, int64_t ti
     }
     window->samples += step->samples;
     window->batches += step->work.batches;
-    if (!loop->async || (step->work.marks & WORK_SYNC) || window->steps >= WINDOW_LONGEST) {
+    if (!loop->async || (step->work.marks & WORK_SYNC) ||
+        window->steps >= WINDOW_LONGEST) {
         close_window(loop);
     }
 }
@@ -206,7 +208,8 @@ static void balance(struct loop *loop, int64_t *stage_ns, int64_t time_ns)
     }
 }
 
-static void count_epoch(struct loop *loop, int64_t steps, int64_t time_ns, int64_t eval_ns)
+static void count_epoch(struct loop *loop, int64_t steps, int64_t time_ns,
+                        int64_t eval_ns)
 {
     if (loop->epoch_open) {
         struct epoch_row *row = &loop->epochs[(loop->epoch_count - 1) % EPOCHS_KEPT];

@@ -1,4 +1,4 @@
-#include "model/internal.h"
+#include "model/parts.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -110,7 +110,8 @@ static struct thread *new_thread(struct model *model, uint32_t process,
     thread->owner = record->owner;
     thread->begin_ns = record->time_ns;
     if (facts->known && record->tid == facts->facts.pid) {
-        thread->begin_ns = facts->facts.start_ns; /* the main thread lives as long as the process */
+        thread->begin_ns =
+            facts->facts.start_ns; /* the main thread lives as long as the process */
     }
     return thread;
 }

@@ -1,4 +1,4 @@
-#include "model/internal.h"
+#include "model/parts.h"
 
 #include <string.h>
 
@@ -20,7 +20,8 @@ void overlay_add(struct model_process_facts *process, int64_t start_ns, int64_t 
     process->overlay[process->overlays++] = (struct overlay){start_ns, end_ns};
 }
 
-int64_t overlay_take(struct model_process_facts *process, int64_t start_ns, int64_t end_ns)
+int64_t overlay_take(struct model_process_facts *process, int64_t start_ns,
+                     int64_t end_ns)
 {
     int64_t total = 0;
     int kept = 0;

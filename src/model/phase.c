@@ -1,6 +1,6 @@
 /* Batches: a phase starts with a batch, or with the first leading item after an update. Evaluation
  * that nobody named is found here and cut out (rule 8). */
-#include "model/internal.h"
+#include "model/parts.h"
 
 #include <stdlib.h>
 

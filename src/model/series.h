@@ -31,7 +31,8 @@ struct series {
     int64_t *parts;
     struct sketch chunk[SERIES_CHUNKS][SERIES_SKETCHES];
     int chunks; /* full ones; chunk[chunks] is being filled */
-    int64_t chunk_size, chunk_windows; /* windows of a full chunk, of the one being filled */
+    int64_t chunk_size,
+        chunk_windows; /* windows of a full chunk, of the one being filled */
     int64_t steps;
     struct spikes spikes;
     struct sample sample;

@@ -1,6 +1,6 @@
 #include "model/snapshot.h"
 
-#include "model/internal.h"
+#include "model/parts.h"
 #include "model/snapshot_loop.h"
 
 #include <math.h>
@@ -31,7 +31,8 @@ static void fill_thread(const struct model *model, const struct thread *thread,
                         const struct snapshot *snapshot, struct snap_thread *out)
 {
     const struct track *track = thread->track;
-    int64_t end = is_main(model, thread) ? process_end(model, thread->process) : thread->last_ns;
+    int64_t end =
+        is_main(model, thread) ? process_end(model, thread->process) : thread->last_ns;
     out->process = thread->process;
     out->tid = thread->tid;
     out->rank = rank_of(model, thread->process);
@@ -100,8 +101,8 @@ static void put_primary_first(struct snapshot *snapshot)
     for (size_t i = 1; i < snapshot->loop_count; i++) {
         const struct snap_loop *loop = &snapshot->loops[i], *first = &snapshot->loops[0];
         double ns = (double)(loop->steady_ns + loop->warmup_ns);
-        if (ns >= 0.99 * (double)(first->steady_ns + first->warmup_ns) && loop->rank >= 0 &&
-            loop->rank < snapshot->loops[best].rank) {
+        if (ns >= 0.99 * (double)(first->steady_ns + first->warmup_ns) &&
+            loop->rank >= 0 && loop->rank < snapshot->loops[best].rank) {
             best = i;
         }
     }
@@ -188,7 +189,8 @@ static const struct loop *primary_loop(const struct model *model,
         const struct thread *thread = thread_at(model, i);
         const struct loop *loop = thread && thread->track ? thread->track->loops : NULL;
         for (; loop; loop = loop->next) {
-            if (loop->lane == snapshot->loops[0].lane && loop->tid == snapshot->loops[0].tid &&
+            if (loop->lane == snapshot->loops[0].lane &&
+                loop->tid == snapshot->loops[0].tid &&
                 loop->begin_ns == snapshot->loops[0].begin_ns) {
                 return loop;
             }
@@ -250,8 +252,9 @@ struct snapshot *model_snapshot(const struct model *model)
     for (uint32_t i = 0; i < model->process_count; i++) {
         if (model->processes[i].known) {
             const struct ss_process *facts = &model->processes[i].facts;
-            snapshot->begin_ns =
-                facts->start_ns < snapshot->begin_ns ? facts->start_ns : snapshot->begin_ns;
+            snapshot->begin_ns = facts->start_ns < snapshot->begin_ns
+                                     ? facts->start_ns
+                                     : snapshot->begin_ns;
             snapshot->end_ns =
                 facts->end_ns > snapshot->end_ns ? facts->end_ns : snapshot->end_ns;
         }

@@ -18,11 +18,11 @@ struct snap_quantiles {
 };
 
 struct snap_stage {
-    bool measured;      /* a span of this stage was seen in the loop */
-    const char *reason; /* why not, where that is known; else NULL */
-    int64_t total_ns;   /* of the steady steps */
-    double mean_ns;     /* a step */
-    struct interval share; /* of steady time */
+    bool measured;                   /* a span of this stage was seen in the loop */
+    const char *reason;              /* why not, where that is known; else NULL */
+    int64_t total_ns;                /* of the steady steps */
+    double mean_ns;                  /* a step */
+    struct interval share;           /* of steady time */
     struct snap_quantiles quantiles; /* of what it takes in a step */
 };
 
@@ -48,23 +48,24 @@ struct snap_loop {
     enum step_source source;
     bool ended;
     int64_t begin_ns, end_ns;
-    int64_t wall_ns, segment_ns[MODEL_SEGMENT_COUNT]; /* of the loop alone, begin to end */
-    int64_t negative_ns; /* an error of ours, if not 0 */
+    int64_t wall_ns,
+        segment_ns[MODEL_SEGMENT_COUNT]; /* of the loop alone, begin to end */
+    int64_t negative_ns;                 /* an error of ours, if not 0 */
 
     int64_t steps, updates, batches, samples; /* all; samples 0: not known */
-    int64_t flagged_steps; /* in the books, in no statistics */
+    int64_t flagged_steps;                    /* in the books, in no statistics */
     struct warmup warmup;
     int64_t warmup_steps, warmup_ns;
     int64_t steady_steps, steady_ns, window_steps; /* longest window, in steps */
-    struct interval step_ns;  /* mean of the steady steps */
+    struct interval step_ns;                       /* mean of the steady steps */
     struct snap_quantiles quantiles;
     double mad_ns, spike_tax; /* NAN: not known */
     int64_t max_step;
-    int64_t more_steps_needed; /* for the mean to +- 2 %; 0: enough */
+    int64_t more_steps_needed;                  /* for the mean to +- 2 %; 0: enough */
     struct interval steps_per_s, samples_per_s; /* steady; NAN samples: not known */
-    double overall_steps_per_s; /* with everything between them */
-    struct snap_stage stage[SS_STAGE_COUNT]; /* [OTHER] is the remainder */
-    struct change change; /* over time */
+    double overall_steps_per_s;                 /* with everything between them */
+    struct snap_stage stage[SS_STAGE_COUNT];    /* [OTHER] is the remainder */
+    struct change change;                       /* over time */
     struct period period[SNAP_PERIODS];
     int periods;
     struct slow_step slowest[SNAP_SLOWEST]; /* of the steady ones */
@@ -72,7 +73,7 @@ struct snap_loop {
     struct snap_epoch *epochs; /* the last 512 at most */
     size_t epoch_count;
     int64_t epochs_seen;
-    uint64_t plan[4]; /* steps, epochs, steps an epoch, batch; 0: not known */
+    uint64_t plan[4];        /* steps, epochs, steps an epoch, batch; 0: not known */
     struct interval left_ns; /* time to finish; NAN: no plan */
 };
 

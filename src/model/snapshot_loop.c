@@ -30,7 +30,8 @@ static void column_quantiles(const struct series *series, int64_t start, int col
 
 static bool stage_seen(const struct loop *loop, int stage)
 {
-    return cells_sum(&loop->series.cells, 0, stage) != 0 || loop->between.stage_ns[stage] != 0;
+    return cells_sum(&loop->series.cells, 0, stage) != 0 ||
+           loop->between.stage_ns[stage] != 0;
 }
 
 static void fill_stages(const struct loop *loop, struct snap_loop *out)
@@ -41,9 +42,8 @@ static void fill_stages(const struct loop *loop, struct snap_loop *out)
         struct snap_stage *stage = &out->stage[i];
         stage->measured = i == SS_STAGE_OTHER || stage_seen(loop, i);
         stage->total_ns = cells_sum(cells, start, i);
-        stage->mean_ns = out->steady_steps
-                             ? (double)stage->total_ns / (double)out->steady_steps
-                             : NAN;
+        stage->mean_ns =
+            out->steady_steps ? (double)stage->total_ns / (double)out->steady_steps : NAN;
         stage->share = steady_share(cells, start, i);
         column_quantiles(&loop->series, start, i, &stage->quantiles);
     }
@@ -101,8 +101,9 @@ static void fill_periods(const struct loop *loop, struct snap_loop *out)
     int64_t known[1] = {(int64_t)loop->plan[2]};
     size_t known_count = loop->plan[2] > 1 ? 1 : 0;
     if (first >= 0) {
-        out->periods = (int)period_find(spikes + skip, count - skip, from, loop->series.steps,
-                                        known, known_count, out->period, SNAP_PERIODS);
+        out->periods =
+            (int)period_find(spikes + skip, count - skip, from, loop->series.steps, known,
+                             known_count, out->period, SNAP_PERIODS);
     }
 }
 
@@ -117,7 +118,8 @@ static void fill_slowest(const struct loop *loop, struct snap_loop *out)
 
 static bool fill_epochs(const struct loop *loop, struct snap_loop *out)
 {
-    size_t count = loop->epoch_count < EPOCHS_KEPT ? (size_t)loop->epoch_count : EPOCHS_KEPT;
+    size_t count =
+        loop->epoch_count < EPOCHS_KEPT ? (size_t)loop->epoch_count : EPOCHS_KEPT;
     out->epochs_seen = loop->epoch_count;
     out->epochs = calloc(count ? count : 1, sizeof *out->epochs);
     if (!out->epochs) {
@@ -125,7 +127,8 @@ static bool fill_epochs(const struct loop *loop, struct snap_loop *out)
     }
     for (size_t i = 0; i < count; i++) {
         const struct epoch_row *row =
-            &loop->epochs[(loop->epoch_count - (int64_t)count + (int64_t)i) % EPOCHS_KEPT];
+            &loop->epochs[(loop->epoch_count - (int64_t)count + (int64_t)i) %
+                          EPOCHS_KEPT];
         out->epochs[i] = (struct snap_epoch){row->number, row->start_ns, row->end_ns,
                                              row->steps,  row->step_ns,  row->eval_ns};
     }
@@ -189,9 +192,8 @@ static void fill_steady(const struct loop *loop, struct snap_loop *out)
     column_quantiles(&loop->series, start, SERIES_STEP, &out->quantiles);
     out->quantiles.max_ns = cells_max(cells, start, &out->max_step);
     out->mad_ns = mad_of(loop, out->warmup_steps);
-    out->spike_tax = out->quantiles.p50_ns > 0
-                         ? out->step_ns.mid / out->quantiles.p50_ns - 1
-                         : NAN;
+    out->spike_tax =
+        out->quantiles.p50_ns > 0 ? out->step_ns.mid / out->quantiles.p50_ns - 1 : NAN;
     out->more_steps_needed =
         steady_more_needed(cells, start, WANTED_PRECISION) * out->window_steps;
     out->steps_per_s = steady_rate(cells, start, CELLS_STEPS);

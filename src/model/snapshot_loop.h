@@ -2,7 +2,7 @@
 #ifndef MODEL_SNAPSHOT_LOOP_H
 #define MODEL_SNAPSHOT_LOOP_H
 
-#include "model/internal.h"
+#include "model/parts.h"
 #include "model/snapshot.h"
 
 bool snapshot_fill_loop(const struct model *model, const struct thread *thread,
@@ -10,6 +10,7 @@ bool snapshot_fill_loop(const struct model *model, const struct thread *thread,
 void snapshot_quantiles(const struct sketch *sketch, struct snap_quantiles *out);
 
 /* Share of the steady time that the spans of a name take; NAN if it is not in the loop. */
-struct interval snapshot_name_share(const struct loop *loop, int64_t start, uint32_t name);
+struct interval snapshot_name_share(const struct loop *loop, int64_t start,
+                                    uint32_t name);
 
 #endif

@@ -1,6 +1,6 @@
 /* Which phases make a step: rules 2, 3, 4 and 5. A step is open until the next one is sure to
  * count, that is until the next update by the optimizer that made the loop's first update. */
-#include "model/internal.h"
+#include "model/parts.h"
 
 static void start_step(struct step *step, int64_t start_ns)
 {
@@ -137,8 +137,8 @@ void step_loose(struct track *track, const struct work *work, int64_t end_ns)
     if (track->has_step && !track->has_tentative && !track->foreign_count) {
         track->step.last_end_ns = end_ns;
     }
-    if (is_update(track, work) && present_source(track) != SOURCE_USER && track->has_step &&
-        !track->updated && !track->has_tentative) {
+    if (is_update(track, work) && present_source(track) != SOURCE_USER &&
+        track->has_step && !track->updated && !track->has_tentative) {
         track->updated = true;
         note_update(track, &track->step);
     }
@@ -162,8 +162,9 @@ static void find_first_step(struct track *track, const struct phase *phase)
     }
     work_add(track->has_step ? &track->step.work : &track->gap, &phase->lead_in);
     track->seen_setup = track->seen_setup || after_setup;
-    bool starts = anchor || (marks & (WORK_TRAIN_FORWARD | WORK_TRAIN_COMPUTE | WORK_UPDATE |
-                                      WORK_BACKWARD));
+    bool starts =
+        anchor ||
+        (marks & (WORK_TRAIN_FORWARD | WORK_TRAIN_COMPUTE | WORK_UPDATE | WORK_BACKWARD));
     if (!track->has_step && starts) {
         start_step(&track->step, phase->start_ns);
         track->has_step = true;

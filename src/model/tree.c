@@ -1,6 +1,6 @@
 /* Nesting: who owns an instant (rules 6, 7). Spans arrive when they end, children before parents;
  * what is known below an open span waits in its level. */
-#include "model/internal.h"
+#include "model/parts.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -104,8 +104,8 @@ static void mark_work(struct work *work, const struct model_name *name,
 }
 
 /* Puts a span's own time on its stage, or on the cut that it is. */
-static void own_time(struct thread *thread, struct work *work, const struct model_name *name,
-                     const struct ss_record *record)
+static void own_time(struct thread *thread, struct work *work,
+                     const struct model_name *name, const struct ss_record *record)
 {
     int64_t duration = record->end_ns - record->start_ns;
     int64_t own = duration - work_stage_total(work) - work_cut_total(work);
@@ -137,7 +137,8 @@ static void keep_gc_only(struct work *work)
     work->marks = flagged;
 }
 
-static void add_to_name(struct model_name *name, const struct ss_record *record, int64_t self)
+static void add_to_name(struct model_name *name, const struct ss_record *record,
+                        int64_t self)
 {
     int64_t duration = record->end_ns - record->start_ns;
     name->count++;
@@ -192,12 +193,14 @@ void tree_span(struct thread *thread, const struct ss_record *record)
     if (record->flags & (SS_FLAG_OVERLAY | SS_FLAG_PRODUCER) ||
         name->stage == SS_STAGE_PRODUCE) {
         if (record->flags & SS_FLAG_OVERLAY) {
-            overlay_add(&model->processes[thread->process], record->start_ns, record->end_ns);
+            overlay_add(&model->processes[thread->process], record->start_ns,
+                        record->end_ns);
         }
         clear_level(below);
         return;
     }
-    if (name->stage == SS_STAGE_USER) { /* transparent: what is in it belongs to what is around */
+    if (name->stage ==
+        SS_STAGE_USER) { /* transparent: what is in it belongs to what is around */
         work_add(&own->work, &below->work);
         clear_level(below);
         return;

@@ -9,11 +9,11 @@
 enum { CUT_EVAL, CUT_INFER, CUT_CHECKPOINT, CUT_COUNT };
 
 enum work_marks {
-    WORK_LEADS = 1 << 0,         /* holds a leading span (rule 1) */
-    WORK_DATA = 1 << 1,          /* waited for a batch */
+    WORK_LEADS = 1 << 0, /* holds a leading span (rule 1) */
+    WORK_DATA = 1 << 1,  /* waited for a batch */
     WORK_BACKWARD = 1 << 2,
     WORK_TRAIN_COMPUTE = 1 << 3,
-    WORK_EVAL_FORWARD = 1 << 4,  /* a forward with gradients off */
+    WORK_EVAL_FORWARD = 1 << 4, /* a forward with gradients off */
     WORK_TRAIN_FORWARD = 1 << 5,
     WORK_UPDATE = 1 << 6,
     WORK_TRAIN_CALL = 1 << 7,
@@ -23,9 +23,10 @@ enum work_marks {
 };
 
 struct work {
-    int64_t stage_ns[SS_STAGE_COUNT]; /* exclusive: they add up, cuts included, to covered time */
-    int64_t cut_ns[CUT_COUNT];        /* evaluation, prediction, checkpoint outside callbacks */
-    int32_t batches;                  /* waits for data that gave one */
+    int64_t stage_ns
+        [SS_STAGE_COUNT]; /* exclusive: they add up, cuts included, to covered time */
+    int64_t cut_ns[CUT_COUNT]; /* evaluation, prediction, checkpoint outside callbacks */
+    int32_t batches;           /* waits for data that gave one */
     int32_t forwards;
     int32_t updates;
     uint32_t update_owner; /* whose the first update was; 0: none */

@@ -53,7 +53,8 @@ static void put_thread_begin(struct pen *pen, uint32_t tid, uint64_t now)
 {
     char name[32] = "";
     prctl(PR_GET_NAME, name);
-    struct ss_rec_text begin = {.head = {.kind = SS_KIND_THREAD_BEGIN}, .ticks = now, .id = tid};
+    struct ss_rec_text begin = {
+        .head = {.kind = SS_KIND_THREAD_BEGIN}, .ticks = now, .id = tid};
     if (!pen_put_text(pen, &begin, name, NULL)) {
         pen_lose(pen, -1, now);
     }

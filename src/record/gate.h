@@ -12,7 +12,7 @@ enum {
     GATE_FORKED = 0,    /* zeroed: this process is a child and has no recording yet */
     GATE_UNDECIDED = 1, /* the first event looks at the environment */
     GATE_OFF = 2,
-    GATE_FIRST = 3, /* from here on: a recording, another number each time */
+    GATE_FIRST = 3,            /* from here on: a recording, another number each time */
     GATE_BUSY = INT32_MAX - 1, /* of a thread that is inside the recorder */
     GATE_NONE = INT32_MAX      /* of a thread that has no lane */
 };

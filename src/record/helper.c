@@ -12,8 +12,10 @@ enum {
     ROUND_US = 20000,
     BUSY_ROUND_US = 5000,
     BUSY_SEGMENTS = 2, /* taken in one round: from here on it is busy */
-    ROUNDS_AHEAD = 10, /* the pool holds what so many rounds took: a late one is no loss */
-    IDLE_ROUNDS = 500, /* after 10 s on one page, a lane is looked after once a second only */
+    ROUNDS_AHEAD =
+        10, /* the pool holds what so many rounds took: a late one is no loss */
+    IDLE_ROUNDS =
+        500, /* after 10 s on one page, a lane is looked after once a second only */
     TOUCH_AHEAD = 8192,
     STACK_BYTES = 256 * 1024,
     COST_SPANS = 256,
@@ -142,7 +144,8 @@ static int create_thread(struct session *session)
     pthread_attr_t attributes;
     pthread_attr_init(&attributes);
     (void)pthread_attr_setstacksize(&attributes, STACK_BYTES);
-    int failed = pthread_create(&session->helper.thread, &attributes, helper_main, session);
+    int failed =
+        pthread_create(&session->helper.thread, &attributes, helper_main, session);
     pthread_attr_destroy(&attributes);
     if (failed) { /* a program with much thread-local data needs the default size */
         failed = pthread_create(&session->helper.thread, NULL, helper_main, session);

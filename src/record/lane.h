@@ -13,7 +13,7 @@ struct lane {
     struct segment *segment; /* NULL: still inside the lane block */
     uint32_t number;
     uint32_t seq;
-    uint32_t tid; /* owner, 0: none; recorder lock */
+    uint32_t tid;        /* owner, 0: none; recorder lock */
     uint64_t lost_count; /* since the last record that found room */
     uint64_t lost_from, lost_to;
     struct lane *next_free;

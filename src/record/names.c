@@ -89,7 +89,8 @@ static int grow_slots(void)
     }
     uint32_t *old = slots;
     uint32_t old_count = slot_count;
-    uint32_t *fresh = system_map_private((old_count ? old_count * 2u : 2048u) * sizeof *fresh);
+    uint32_t *fresh =
+        system_map_private((old_count ? old_count * 2u : 2048u) * sizeof *fresh);
     if (!fresh) {
         return 0;
     }

@@ -5,7 +5,10 @@
 #include <string.h>
 
 enum { PAGE_BYTES = 4096 };
-enum { TEXT_OFFSET = PEN_TEXT_FIXED + 4, TEXT_MAX = SS_MAX_UNITS * SS_UNIT - TEXT_OFFSET };
+enum {
+    TEXT_OFFSET = PEN_TEXT_FIXED + 4,
+    TEXT_MAX = SS_MAX_UNITS * SS_UNIT - TEXT_OFFSET
+};
 
 /* Lets the fast path go on to the end of the cursor's page, and tells the helper which one it is. */
 static void open_page(struct pen *pen)
@@ -81,7 +84,8 @@ static bool next_segment(struct pen *pen)
     header->first_ticks = ticks_now(lane->session->clock);
     __atomic_store_n(&header->lease, segment->lease, __ATOMIC_RELEASE);
     lane->segment = segment;
-    write_in(pen, segment->base + SS_SEGMENT_HEADER_BYTES, segment->base + SS_SEGMENT_BYTES);
+    write_in(pen, segment->base + SS_SEGMENT_HEADER_BYTES,
+             segment->base + SS_SEGMENT_BYTES);
     if (full) { /* from here on the helper may unmap it: the cursor must have left it before */
         atomic_store_explicit(&full->state, SEGMENT_SEALED, memory_order_release);
     }
@@ -183,7 +187,8 @@ bool pen_put(struct pen *pen, const void *record, unsigned units)
     if (!make_room(pen, units)) {
         return false;
     }
-    memcpy(pen->cursor + sizeof(struct ss_head), (const char *)record + sizeof(struct ss_head),
+    memcpy(pen->cursor + sizeof(struct ss_head),
+           (const char *)record + sizeof(struct ss_head),
            (size_t)units * SS_UNIT - sizeof(struct ss_head));
     pen_commit(pen, head_here(pen, record, units), units);
     return true;

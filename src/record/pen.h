@@ -18,15 +18,18 @@
 
 enum {
     PEN_DEPTH_MAX = SS_STACK_DEPTH - 1,
-    PEN_PREFETCH = 512 /* bytes ahead: the next lines were last written by the helper's core */
+    PEN_PREFETCH =
+        512 /* bytes ahead: the next lines were last written by the helper's core */
 };
 
 struct pen {
-    int32_t gate;      /* the recording that it belongs to */
-    int32_t fast_gate; /* the same, or GATE_NONE if the clock is too slow for a fast path */
+    int32_t gate; /* the recording that it belongs to */
+    int32_t
+        fast_gate; /* the same, or GATE_NONE if the clock is too slow for a fast path */
     uint32_t too_deep; /* open spans beyond PEN_DEPTH_MAX: counted, not recorded */
     unsigned char *cursor;
-    unsigned char *limit; /* end of the page: there, the helper is told where the lane is */
+    unsigned char
+        *limit; /* end of the page: there, the helper is told where the lane is */
     struct ss_open_span *top; /* the next entry of the block's stack of open spans */
     struct ss_lane_block *block;
     uint64_t place; /* head of a span begun now, without its name and flags */
@@ -34,7 +37,12 @@ struct pen {
 };
 
 /* Bits of a head as one word (struct ss_head). */
-enum { HEAD_NAME_SHIFT = 16, HEAD_FLAGS_SHIFT = 32, HEAD_DEPTH_SHIFT = 48, HEAD_NEST_SHIFT = 56 };
+enum {
+    HEAD_NAME_SHIFT = 16,
+    HEAD_FLAGS_SHIFT = 32,
+    HEAD_DEPTH_SHIFT = 48,
+    HEAD_NEST_SHIFT = 56
+};
 #define HEAD_PLACE_MASK 0xffff00000000ffffu
 #define HEAD_SPAN ((uint64_t)SS_KIND_SPAN | 1u << 8)
 
@@ -110,8 +118,8 @@ static inline void pen_begin(struct pen *pen, uint32_t name, unsigned flags,
 }
 
 /* Writes a span that began at `start` as ended at `end`; needs room at the cursor. */
-static inline void pen_write_span(struct pen *pen, uint64_t head, uint64_t start, uint64_t end,
-                                  int64_t arg)
+static inline void pen_write_span(struct pen *pen, uint64_t head, uint64_t start,
+                                  uint64_t end, int64_t arg)
 {
     struct ss_rec_span *span = (struct ss_rec_span *)(void *)pen->cursor;
     span->start_ticks = start;

@@ -126,9 +126,10 @@ static void put_point(enum ss_kind kind, ss_name name, unsigned flags, uint64_t 
 {
     struct pen *pen = pen_for_record();
     if (pen) {
-        struct ss_rec_point point = {.head = {.kind = (uint8_t)kind, .name = SS_NAME_ID(name)},
-                                     .ticks = now_of(pen),
-                                     .value = value};
+        struct ss_rec_point point = {
+            .head = {.kind = (uint8_t)kind, .name = SS_NAME_ID(name)},
+            .ticks = now_of(pen),
+            .value = value};
         point.head.flags = (uint16_t)flags;
         put(&point, 1, pen, point.ticks);
     }

@@ -15,27 +15,48 @@
 #include <time.h>
 #include <unistd.h>
 
-static const char *const RANK_VARIABLES[] = {"STEPSCOPE_RANK",       "RANK",
-                                             "OMPI_COMM_WORLD_RANK", "PMIX_RANK",
-                                             "PMI_RANK",             "SLURM_PROCID", NULL};
+static const char *const RANK_VARIABLES[] = {
+    "STEPSCOPE_RANK", "RANK", "OMPI_COMM_WORLD_RANK", "PMIX_RANK", "PMI_RANK",
+    "SLURM_PROCID",   NULL};
 static const char *const WORLD_VARIABLES[] = {"STEPSCOPE_WORLD",      "WORLD_SIZE",
                                               "OMPI_COMM_WORLD_SIZE", "PMI_SIZE",
                                               "SLURM_NTASKS",         NULL};
 
 /* What explains a difference between two runs. Nothing here may hold a secret. */
-static const char *const KEPT_VARIABLES[] = {
-    "OMP_NUM_THREADS",      "OMP_PROC_BIND",        "MKL_NUM_THREADS",
-    "OPENBLAS_NUM_THREADS", "NUMEXPR_NUM_THREADS",  "KMP_AFFINITY",
-    "KMP_BLOCKTIME",        "MALLOC_ARENA_MAX",     "CUDA_VISIBLE_DEVICES",
-    "CUDA_LAUNCH_BLOCKING", "HIP_VISIBLE_DEVICES",  "XLA_FLAGS",
-    "JAX_PLATFORMS",        "KERAS_BACKEND",        "TF_ENABLE_ONEDNN_OPTS",
-    "TF_GPU_THREAD_MODE",   "TF_NUM_INTEROP_THREADS", "TF_NUM_INTRAOP_THREADS",
-    "TF_XLA_FLAGS",         "TF_USE_LEGACY_KERAS",  "TORCHDYNAMO_DISABLE",
-    "PYTORCH_CUDA_ALLOC_CONF", "PYTHONHASHSEED",    "PYTHONMALLOC",
-    "NCCL_DEBUG",           "NCCL_SOCKET_IFNAME",   "RANK",
-    "LOCAL_RANK",           "WORLD_SIZE",           "LOCAL_WORLD_SIZE",
-    "SLURM_JOB_ID",         "SLURM_NTASKS",         "SLURM_PROCID",
-    NULL};
+static const char *const KEPT_VARIABLES[] = {"OMP_NUM_THREADS",
+                                             "OMP_PROC_BIND",
+                                             "MKL_NUM_THREADS",
+                                             "OPENBLAS_NUM_THREADS",
+                                             "NUMEXPR_NUM_THREADS",
+                                             "KMP_AFFINITY",
+                                             "KMP_BLOCKTIME",
+                                             "MALLOC_ARENA_MAX",
+                                             "CUDA_VISIBLE_DEVICES",
+                                             "CUDA_LAUNCH_BLOCKING",
+                                             "HIP_VISIBLE_DEVICES",
+                                             "XLA_FLAGS",
+                                             "JAX_PLATFORMS",
+                                             "KERAS_BACKEND",
+                                             "TF_ENABLE_ONEDNN_OPTS",
+                                             "TF_GPU_THREAD_MODE",
+                                             "TF_NUM_INTEROP_THREADS",
+                                             "TF_NUM_INTRAOP_THREADS",
+                                             "TF_XLA_FLAGS",
+                                             "TF_USE_LEGACY_KERAS",
+                                             "TORCHDYNAMO_DISABLE",
+                                             "PYTORCH_CUDA_ALLOC_CONF",
+                                             "PYTHONHASHSEED",
+                                             "PYTHONMALLOC",
+                                             "NCCL_DEBUG",
+                                             "NCCL_SOCKET_IFNAME",
+                                             "RANK",
+                                             "LOCAL_RANK",
+                                             "WORLD_SIZE",
+                                             "LOCAL_WORLD_SIZE",
+                                             "SLURM_JOB_ID",
+                                             "SLURM_NTASKS",
+                                             "SLURM_PROCID",
+                                             NULL};
 
 static long long number_of(const char *const *variables, long long otherwise)
 {
@@ -96,7 +117,8 @@ void run_dir_settings(struct run_settings *settings, const struct ss_options *op
 
 static void write_new_file(int dir_fd, const char *name, const char *text)
 {
-    int fd = openat(dir_fd, name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
+    int fd =
+        openat(dir_fd, name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
     if (fd < 0) {
         return; /* it is there, or the process file will tell what is wrong */
     }
@@ -117,7 +139,8 @@ static void append_value(char *out, size_t size, const char *key, const char *va
     size_t at = strlen(out);
     at += (size_t)snprintf(out + at, size - at, "%s: ", key);
     for (; *value && at + 3 < size; value++) {
-        const char *escaped = *value == '\n' ? "\\n" : *value == '\r' ? "\\r"
+        const char *escaped = *value == '\n'   ? "\\n"
+                              : *value == '\r' ? "\\r"
                               : *value == '\\' ? "\\\\"
                                                : NULL;
         if (escaped) {

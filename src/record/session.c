@@ -11,7 +11,8 @@
 #include <unistd.h>
 
 enum { CALIBRATION_TRIES = 16, DEFAULT_CAP = 1 << 30 };
-static const int64_t DENY_NS = 100000000; /* after a thread got no lane, none is tried so long */
+static const int64_t DENY_NS =
+    100000000; /* after a thread got no lane, none is tried so long */
 
 static _Atomic int32_t gate_before_start = GATE_UNDECIDED;
 _Atomic(_Atomic int32_t *) gate_page = &gate_before_start;
@@ -22,7 +23,8 @@ static pthread_mutex_t life_lock = PTHREAD_MUTEX_INITIALIZER;
 static pthread_mutex_t recorder_lock = PTHREAD_MUTEX_INITIALIZER;
 static _Atomic(struct session *) current;
 static _Atomic int64_t deny_until_ns;
-static struct run_settings settings; /* of the recording, and for children that it forks */
+static struct run_settings
+    settings; /* of the recording, and for children that it forks */
 static int last_error;
 static int32_t recordings; /* so far: makes each one's gate number */
 static pthread_key_t thread_key;
@@ -39,7 +41,8 @@ static bool is_forked(void)
 
 static void set_pen_gate(struct pen *pen, int32_t value)
 {
-    bool fast = value < GATE_BUSY && pen->lane && pen->lane->session->clock != SS_CLOCK_RAW;
+    bool fast =
+        value < GATE_BUSY && pen->lane && pen->lane->session->clock != SS_CLOCK_RAW;
     pen->gate = value;
     pen->fast_gate = fast ? value : GATE_NONE;
 }
@@ -114,7 +117,7 @@ static void fill_header(struct session *session)
     system_random(header->file_id, sizeof header->file_id);
     header->rank = settings.rank;
     header->world = (uint32_t)settings.world;
-    header->cap_bytes = settings.cap_bytes;
+    header->cap_bytes = (uint64_t)session->store.cap * SS_SEGMENT_BYTES;
     header->start_ticks = session->first.ticks;
     header->start_raw_ns = session->first.raw_ns;
     header->start_realtime_ns = session->first.realtime_ns;
@@ -420,7 +423,8 @@ struct pen *session_pen(void)
     }
     int before = errno;
     bool ready = false;
-    set_pen_gate(pen, GATE_BUSY); /* an event from here on is our own: malloc() may be hooked */
+    set_pen_gate(
+        pen, GATE_BUSY); /* an event from here on is our own: malloc() may be hooked */
     struct session *session = session_for_event();
     if (session && system_coarse_ns() >= atomic_load(&deny_until_ns)) {
         pthread_mutex_lock(&recorder_lock);

@@ -18,7 +18,8 @@ enum {
     UNEVICTED_MAX = 512, /* 32 MB of full segments may wait in memory */
     POOL_FRONT = 2
 };
-static const int64_t EVICT_AFTER_NS = 3000000000; /* a reader that follows live gets its chance */
+static const int64_t EVICT_AFTER_NS =
+    3000000000; /* a reader that follows live gets its chance */
 static const int64_t RETRY_AFTER_NS = 1000000000;
 
 /* An atomic or with 0 makes a page writable and changes nothing, even under a concurrent store. */
@@ -34,7 +35,8 @@ static bool populate(unsigned char *p, size_t bytes)
     if (madvise(p, bytes, MADV_POPULATE_WRITE) == 0) {
         return true;
     }
-    if (errno != EINVAL) { /* ENOSPC and friends come as EFAULT: a touch would be a SIGBUS */
+    if (errno !=
+        EINVAL) { /* ENOSPC and friends come as EFAULT: a touch would be a SIGBUS */
         return false;
     }
     touch_pages(p, bytes);
@@ -44,7 +46,8 @@ static bool populate(unsigned char *p, size_t bytes)
 void store_touch(unsigned char *p, size_t bytes)
 {
     uintptr_t first = (uintptr_t)p & ~(uintptr_t)(PAGE_STEP - 1);
-    size_t span = (((uintptr_t)p + bytes - first) + PAGE_STEP - 1) & ~(size_t)(PAGE_STEP - 1);
+    size_t span =
+        (((uintptr_t)p + bytes - first) + PAGE_STEP - 1) & ~(size_t)(PAGE_STEP - 1);
 #if defined(__SANITIZE_THREAD__)
     (void)madvise((void *)first, span, MADV_POPULATE_WRITE);
 #else
@@ -100,7 +103,8 @@ static int grow(struct store *store, int64_t now_ns)
         return SS_E_CAP;
     }
     uint32_t room = store->cap - store->count;
-    int error = store_file_grow(store, room < GROW_SEGMENTS && room ? room : GROW_SEGMENTS);
+    int error =
+        store_file_grow(store, room < GROW_SEGMENTS && room ? room : GROW_SEGMENTS);
     if (error && error != SS_E_CAP) {
         error = store_file_grow(store, 1); /* the last room of a small disk or limit */
     }
@@ -135,7 +139,8 @@ static void count_given_up(struct ss_file_header *header, const unsigned char *b
 
 /* The oldest full segment after the first quarter, which stays as the head of the run. What was
  * passed over once stays: the search goes on behind it. */
-static struct segment *give_up_oldest(struct store *store, uint8_t (*stage_of)(uint16_t name))
+static struct segment *give_up_oldest(struct store *store,
+                                      uint8_t (*stage_of)(uint16_t name))
 {
     struct segment *before = store->kept_last;
     struct segment *segment = before ? before->next : store->sealed_first;
@@ -158,7 +163,8 @@ static struct segment *give_up_oldest(struct store *store, uint8_t (*stage_of)(u
         store->unevicted--;
     }
     struct ss_segment_header *header = (struct ss_segment_header *)(void *)segment->base;
-    __atomic_store_n(&header->lease, 0, __ATOMIC_SEQ_CST); /* before any byte of it changes */
+    __atomic_store_n(&header->lease, 0,
+                     __ATOMIC_SEQ_CST); /* before any byte of it changes */
     count_given_up(store->header, segment->base, stage_of);
     memset(segment->base, 0, SS_SEGMENT_BYTES);
     return segment;
@@ -198,8 +204,10 @@ void store_fill(struct store *store, uint32_t want, uint8_t (*stage_of)(uint16_t
     want = want > POOL_SLOTS ? POOL_SLOTS : want;
     pthread_mutex_lock(&store->lock);
     /* Not more in one go: lanes may take them as fast as they come, and the helper is waited for. */
-    for (uint32_t n = 0; n < want && !store->closed && store_pool_level(store) < want; n++) {
-        if (!store->fresh && system_coarse_ns() < store->retry_ns && !store->sealed_first) {
+    for (uint32_t n = 0; n < want && !store->closed && store_pool_level(store) < want;
+         n++) {
+        if (!store->fresh && system_coarse_ns() < store->retry_ns &&
+            !store->sealed_first) {
             break;
         }
         struct segment *segment = make_ready(store, stage_of);
@@ -232,14 +240,16 @@ uint32_t store_collect_sealed(struct store *store, int64_t now_ns)
     pthread_mutex_lock(&store->lock);
     for (struct segment **link = &store->in_use; *link;) {
         struct segment *segment = *link;
-        if (atomic_load_explicit(&segment->state, memory_order_acquire) != SEGMENT_SEALED) {
+        if (atomic_load_explicit(&segment->state, memory_order_acquire) !=
+            SEGMENT_SEALED) {
             link = &segment->next;
             continue;
         }
         *link = segment->next;
         segment->next = NULL;
         segment->sealed_ns = now_ns;
-        *(store->sealed_last ? &store->sealed_last->next : &store->sealed_first) = segment;
+        *(store->sealed_last ? &store->sealed_last->next : &store->sealed_first) =
+            segment;
         store->sealed_last = segment;
         if (!store->evict_next) {
             store->evict_next = segment;
@@ -334,7 +344,8 @@ void store_trim(struct store *store, bool drain)
         atomic_store(&s->state, SEGMENT_FRESH);
     }
     uint32_t used = store->count;
-    while (used > 0 && atomic_load(&store_segment(store, used - 1)->state) == SEGMENT_FRESH) {
+    while (used > 0 &&
+           atomic_load(&store_segment(store, used - 1)->state) == SEGMENT_FRESH) {
         used--;
     }
     if (used < store->count && store_file_is_ours(store) &&

@@ -43,15 +43,15 @@ struct store {
     struct ss_file_header *header;
 
     struct segment *chunks[SEGMENT_CHUNKS];
-    uint32_t count;     /* segments that the file has */
-    uint32_t cap;       /* most that it may have */
+    uint32_t count; /* segments that the file has */
+    uint32_t cap;   /* most that it may have */
     uint64_t leases;
-    int64_t retry_ns;   /* no growth before this time */
+    int64_t retry_ns; /* no growth before this time */
     struct segment *fresh;
     struct segment *in_use;
     struct segment *sealed_first, *sealed_last; /* oldest first */
-    struct segment *kept_last; /* up to here, none of the sealed ones is ever given up */
-    struct segment *evict_next;                 /* first sealed one that is still mapped */
+    struct segment *kept_last;  /* up to here, none of the sealed ones is ever given up */
+    struct segment *evict_next; /* first sealed one that is still mapped */
     uint32_t unevicted;
 
     _Atomic uint32_t pool_head;

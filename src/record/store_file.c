@@ -34,9 +34,10 @@ int store_file_create(struct store *store, const char *dir)
 {
     uint64_t random = 0;
     system_random(&random, sizeof random);
-    int n = snprintf(store->path, sizeof store->path, "%s/p-%ld-%llu-%016llx" SS_FILE_SUFFIX,
-                     dir, (long)getpid(), (unsigned long long)system_process_start(),
-                     (unsigned long long)random);
+    int n =
+        snprintf(store->path, sizeof store->path, "%s/p-%ld-%llu-%016llx" SS_FILE_SUFFIX,
+                 dir, (long)getpid(), (unsigned long long)system_process_start(),
+                 (unsigned long long)random);
     if (n < 0 || (size_t)n >= sizeof store->path) {
         return SS_E_NODIR;
     }
@@ -60,7 +61,8 @@ int store_file_create(struct store *store, const char *dir)
 bool store_file_is_ours(struct store *store)
 {
     struct stat st;
-    if (fstat(store->fd, &st) == 0 && st.st_dev == store->dev && st.st_ino == store->ino) {
+    if (fstat(store->fd, &st) == 0 && st.st_dev == store->dev &&
+        st.st_ino == store->ino) {
         return true;
     }
     int fd = open(store->path, O_RDWR | O_CLOEXEC | O_NOFOLLOW);

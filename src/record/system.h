@@ -21,10 +21,10 @@
 
 void system_random(void *out, size_t bytes);
 uint32_t system_tid(void);
-int64_t system_coarse_ns(void);        /* monotonic, to a few milliseconds */
-int64_t system_thread_cpu_ns(void);    /* of the calling thread */
-uint64_t system_process_start(void);   /* field 22 of /proc/self/stat, 0: not known */
-void system_boot_id(uint8_t out[16]);  /* zeros if not known */
+int64_t system_coarse_ns(void);         /* monotonic, to a few milliseconds */
+int64_t system_thread_cpu_ns(void);     /* of the calling thread */
+uint64_t system_process_start(void);    /* field 22 of /proc/self/stat, 0: not known */
+void system_boot_id(uint8_t out[16]);   /* zeros if not known */
 int system_thread_exists(uint32_t tid); /* in this process */
 
 /* Waits until *word is no longer `value`, and someone says so with system_wake(), or the time is

@@ -49,7 +49,8 @@ void ticks_read_pair(enum ss_clock clock, int tries, struct ticks_pair *out)
         uint64_t after = ticks_now(clock);
         if (after - before < out->bracket_ticks) {
             out->bracket_ticks = after - before;
-            out->ticks = clock == SS_CLOCK_RAW ? (uint64_t)raw : before + (after - before) / 2;
+            out->ticks =
+                clock == SS_CLOCK_RAW ? (uint64_t)raw : before + (after - before) / 2;
             out->raw_ns = raw;
             out->realtime_ns = ticks_clock_ns(CLOCK_REALTIME);
         }
@@ -62,5 +63,6 @@ uint64_t ticks_per_second(const struct ticks_pair *a, const struct ticks_pair *b
     if (ns <= 0 || b->ticks <= a->ticks) {
         return 0;
     }
-    return (uint64_t)((unsigned __int128)(b->ticks - a->ticks) * 1000000000u / (uint64_t)ns);
+    return (uint64_t)((unsigned __int128)(b->ticks - a->ticks) * 1000000000u /
+                      (uint64_t)ns);
 }

@@ -14,7 +14,8 @@ struct ticks_pair {
     uint64_t ticks;
     int64_t raw_ns;
     int64_t realtime_ns;
-    uint64_t bracket_ticks; /* between the counter reads around the others: bounds the error */
+    uint64_t
+        bracket_ticks; /* between the counter reads around the others: bounds the error */
 };
 
 static inline uint64_t ticks_counter(void)

@@ -1,4 +1,4 @@
-#include "model/names.h"
+#include "model/name_table.h"
 
 #include <stdbool.h>
 #include <stdlib.h>
@@ -125,7 +125,8 @@ void model_names_release(struct model_names *names)
     free(names->slots);
 }
 
-static int set_number(struct model_names *names, uint32_t process, uint32_t id, uint32_t number)
+static int set_number(struct model_names *names, uint32_t process, uint32_t id,
+                      uint32_t number)
 {
     if (process >= names->processes) {
         void *grown = realloc(names->process, (process + 1) * sizeof *names->process);
@@ -140,8 +141,7 @@ static int set_number(struct model_names *names, uint32_t process, uint32_t id, 
     uint32_t count = names->process[process].count;
     if (id >= count) {
         uint32_t wanted = id < 256 ? 256 : id * 2;
-        uint32_t *grown =
-            realloc(names->process[process].number, wanted * sizeof *grown);
+        uint32_t *grown = realloc(names->process[process].number, wanted * sizeof *grown);
         if (!grown) {
             return SS_E_NOMEM;
         }
@@ -162,7 +162,8 @@ int model_names_add(struct model_names *names, uint32_t process,
                               .role = record->role,
                               .scope = record->scope};
     uint32_t number = take_name(names, &name);
-    return number == UINT32_MAX ? SS_E_NOMEM : set_number(names, process, record->name, number);
+    return number == UINT32_MAX ? SS_E_NOMEM
+                                : set_number(names, process, record->name, number);
 }
 
 uint32_t model_names_find(const struct model_names *names, uint32_t process, uint32_t id)

@@ -1,16 +1,17 @@
 /* What the parts of the model share. The way of a record: model.c -> tree.c -> phase.c -> step.c ->
  * loop.c; each hands on to the next through the one function named there. */
-#ifndef MODEL_INTERNAL_H
-#define MODEL_INTERNAL_H
+#ifndef MODEL_PARTS_H
+#define MODEL_PARTS_H
 
 #include "model/model.h"
-#include "model/names.h"
+#include "model/name_table.h"
 #include "model/series.h"
 #include "model/work.h"
 
 enum {
-    FOREIGN_UPDATES = 16, /* in a row, by optimizers that the loop did not have: a new loop */
-    OWNERS_MAX = 16,      /* optimizers of one loop that are told apart */
+    FOREIGN_UPDATES =
+        16,          /* in a row, by optimizers that the loop did not have: a new loop */
+    OWNERS_MAX = 16, /* optimizers of one loop that are told apart */
     EPOCHS_KEPT = 512,
     OVERLAYS_KEPT = 256,
     JIT_FUNCTIONS = 32,
@@ -124,8 +125,9 @@ struct track {
     int foreign_count;
     bool seen_setup, saw_update;
 
-    int64_t begin_ns, cursor_ns, last_ns; /* cursor: up to here the time is in the books */
-    struct work gap;                      /* seen since the cursor, outside steps */
+    int64_t begin_ns, cursor_ns,
+        last_ns;     /* cursor: up to here the time is in the books */
+    struct work gap; /* seen since the cursor, outside steps */
     struct loop *loops, *last_loop, *loop;
     int loop_depth;
     uint64_t plan[4]; /* the newest; a plan may come before its loop */
@@ -174,7 +176,8 @@ void tree_span(struct thread *thread, const struct ss_record *record);
 
 /* overlay.c: waits inside the loop's own call that happen on other threads (rule 10). */
 void overlay_add(struct model_process_facts *process, int64_t start_ns, int64_t end_ns);
-int64_t overlay_take(struct model_process_facts *process, int64_t start_ns, int64_t end_ns);
+int64_t overlay_take(struct model_process_facts *process, int64_t start_ns,
+                     int64_t end_ns);
 
 /* jit.c: rule 9. Holds items back until it is known which function trains. */
 void jit_item(struct track *track, const struct item *item);

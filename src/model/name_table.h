@@ -1,7 +1,7 @@
 /* The names of a run, over all its processes, with what was seen of each. Two processes that use
  * the same text, object, stage, role and scope mean the same name. */
-#ifndef MODEL_NAMES_H
-#define MODEL_NAMES_H
+#ifndef MODEL_NAME_TABLE_H
+#define MODEL_NAME_TABLE_H
 
 #include "stats/sketch.h"
 #include "stepscope/reader.h"
@@ -9,7 +9,8 @@
 struct model_name {
     char *text, *object;
     uint8_t stage, role, scope;
-    uint32_t owner; /* number of the object, or of the text where there is none: never 0 */
+    uint32_t
+        owner; /* number of the object, or of the text where there is none: never 0 */
     uint64_t count, failed;
     int64_t total_ns, self_ns; /* self: without what nests in it */
     struct sketch sketch;
@@ -23,7 +24,7 @@ struct model_names {
     struct {
         uint32_t *number; /* of the process's own ids */
         uint32_t count;
-    } *process;
+    } * process;
     uint32_t processes;
 };
 
