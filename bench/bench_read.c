@@ -73,7 +73,8 @@ static void make_run(struct test_run *test, unsigned lanes)
     struct ss_error error;
     char path[128];
 
-    snprintf(test->dir, sizeof test->dir, "%.40s/bench-read-XXXXXX", base ? base : "/tmp");
+    snprintf(test->dir, sizeof test->dir, "%.40s/bench-read-XXXXXX",
+             base ? base : "/tmp");
     if (!mkdtemp(test->dir) || synth_write(synth, test->dir, file_name) != 0)
         fail(test->dir);
     synth_free(synth);

@@ -72,7 +72,8 @@ static void read_images(const uint8_t *data, size_t size, size_t first)
 {
     const struct image a = make_image(data, first);
     const struct image b = make_image(data + first, size - first);
-    const struct ss_blob blobs[] = {{"a.ssp", a.bytes, a.size}, {"b.ssp", b.bytes, b.size}};
+    const struct ss_blob blobs[] = {{"a.ssp", a.bytes, a.size},
+                                    {"b.ssp", b.bytes, b.size}};
 
     exercise_files(blobs, first < size ? 2 : 1);
     free(a.bytes);

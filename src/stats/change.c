@@ -183,8 +183,9 @@ static void find_shifts(struct series *s)
     size_t most = s->count / CELLS_A_CUT;
     if (most > CHANGE_MAX_SHIFTS)
         most = CHANGE_MAX_SHIFTS;
-    while (s->segments <= most && add_cut(s))
-        continue;
+    bool more = true;
+    while (more && s->segments <= most)
+        more = add_cut(s);
     s->noise = noise_of(s);
     prune_cuts(s);
 }

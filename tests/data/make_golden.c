@@ -160,7 +160,8 @@ static struct synth *make_damaged(void)
     return synth;
 }
 
-static void write_run(const char *golden, const char *name, struct synth *synth, bool trim)
+static void write_run(const char *golden, const char *name, struct synth *synth,
+                      bool trim)
 {
     char dir[4096];
 
@@ -186,7 +187,7 @@ static bool is_zero(const uint8_t *bytes, size_t size)
 /* The description that fuzz/fuzz_reader.c takes: a piece for each row of bytes that are not 0. */
 static void describe(FILE *out, const uint8_t *bytes, size_t size)
 {
-    for (size_t at = 0, end; at < size; at = end > at ? end : at + PLACE_UNIT) {
+    for (size_t at = 0, end; at<size; at = end> at ? end : at + PLACE_UNIT) {
         const size_t place = at / PLACE_UNIT;
         for (end = at; end + PLACE_UNIT <= size && end - at < PIECE_BYTES &&
                        !is_zero(bytes + end, PLACE_UNIT);)

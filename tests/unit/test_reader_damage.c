@@ -32,10 +32,9 @@ static struct essence essence_of(const struct ss_record *record)
     essence.time_ns = record->time_ns;
     essence.start_ns = record->start_ns;
     essence.end_ns = record->end_ns;
-    essence.value = record->kind == SS_KIND_MARK ? record->u.text.a.size
-                                                 : record->kind == SS_KIND_STEP
-                                                       ? record->u.samples
-                                                       : 0;
+    essence.value = record->kind == SS_KIND_MARK   ? record->u.text.a.size
+                    : record->kind == SS_KIND_STEP ? record->u.samples
+                                                   : 0;
     essence.name = record->name;
     essence.flags = record->flags;
     essence.kind = record->kind;

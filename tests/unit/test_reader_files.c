@@ -145,7 +145,8 @@ static void a_last_segment_without_room_for_its_header_is_lost(void **state)
     synth_span(synth, 1, 0, 2000, 3000);
     synth_cut(synth, SEGMENT + 63);
     struct ss_run *const run = reading_open(synth);
-    const struct ss_loss loss = {.kind = SS_LOSS_TRUNCATED, .offset = SEGMENT, .bytes = 63};
+    const struct ss_loss loss = {
+        .kind = SS_LOSS_TRUNCATED, .offset = SEGMENT, .bytes = 63};
     reading_expect_losses(run, &loss, 1);
     ss_run_close(run);
     synth_free(synth);
@@ -161,7 +162,8 @@ static void segments_that_are_not_in_use_are_no_loss(void **state)
     synth_span(synth, 1, 0, 2000, 3000);
     synth_segment(synth, 1)->lease = 0; /* kind 2, not handed out */
     synth_free_segment(synth);
-    memset(synth_bytes(synth) + 3 * SEGMENT, 0, 64); /* never touched: what follows is old */
+    memset(synth_bytes(synth) + 3 * SEGMENT, 0,
+           64); /* never touched: what follows is old */
     memset(synth_bytes(synth) + 3 * SEGMENT + 64, 7, 64);
     struct ss_run *const run = reading_open(synth);
     assert_int_equal(reading_count(run), 0);

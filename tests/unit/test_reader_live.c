@@ -232,7 +232,8 @@ static void young_records_wait_until_a_refresh_when_merged(void **state)
     add_steps(live, 1, 0, 1);
     add_steps(live, 2, 20000000000, 1);
     open_live(live);
-    struct ss_cursor *const lane = ss_cursor_new(live->run, reading_lane(live->run, 0, 2));
+    struct ss_cursor *const lane =
+        ss_cursor_new(live->run, reading_lane(live->run, 0, 2));
     struct ss_cursor *const merged = ss_cursor_new(live->run, SS_ALL_LANES);
     expect_step(lane, 20000000000); /* nobody to overtake */
     expect_step(merged, 0);
@@ -317,7 +318,8 @@ static void a_segment_given_away_while_it_is_read_is_counted(void **state)
     ss_cursor_free(merged);
 }
 
-static void a_segment_that_changes_hands_between_refreshes_is_read_as_what_it_is(void **state)
+static void
+a_segment_that_changes_hands_between_refreshes_is_read_as_what_it_is(void **state)
 {
     struct live *const live = *state;
 

@@ -130,7 +130,8 @@ static void the_control_lane_gives_names_infos_and_calibrations(void **state)
     struct synth *const synth = synth_new();
     struct ss_record r[3];
 
-    synth_name(synth, 2, "loss", SS_STAGE_USER, SS_ROLE_EPOCH, SS_SCOPE_TRAIN_END, "Adam#2");
+    synth_name(synth, 2, "loss", SS_STAGE_USER, SS_ROLE_EPOCH, SS_SCOPE_TRAIN_END,
+               "Adam#2");
     synth_info(synth, "command", "python x.py");
     synth_calibration(synth, 1200, 1200, 987654321);
     struct ss_run *const run = reading_open(synth);
@@ -482,8 +483,7 @@ static void a_record_cut_short_loses_the_rest_unless_it_is_bad(void **state)
     uint8_t *const record = synth_plan(synth, 1, 2000, plan);
     synth_cut(synth, second + 63);
     struct ss_run *run = reading_open(synth);
-    const struct ss_loss cut = {
-        .kind = SS_LOSS_TRUNCATED, .offset = second, .bytes = 63};
+    const struct ss_loss cut = {.kind = SS_LOSS_TRUNCATED, .offset = second, .bytes = 63};
     reading_expect_losses(run, &cut, 1);
     ss_run_close(run);
     put_u64(record + 8, 1); /* before the start of the process */
