@@ -19,10 +19,11 @@
     X(CAP, -13, "the run reached its cap")                                               \
     X(THREAD, -14, "the helper thread cannot be started")                                \
     X(STOLEN, -15, "the file descriptor was closed by the program")                      \
-    X(INVALID, -16, "invalid argument")
+    X(INVALID, -16, "invalid argument")                                                  \
+    X(GONE, -17, "its file was deleted")
 
 #define SS_ENUM_ERROR(id, number, message) SS_E_##id = number,
-enum ss_error_code { SS_ERRORS(SS_ENUM_ERROR) SS_E_END = -17 };
+enum ss_error_code { SS_ERRORS(SS_ENUM_ERROR) SS_E_END = -18 };
 
 /* What went wrong, for a person: code, and a sentence that names the file. */
 struct ss_error {

@@ -69,14 +69,14 @@ static int count_cycles(struct track *track, uint32_t training)
 {
     struct jit *jit = &track->jit;
     int cycle = 0;
-    for (int k = 0; k < jit->held_count; k++) {
+    for (size_t k = 0; k < jit->held_count; k++) {
         const struct item *item = &jit->held[k];
         if (item->role != SS_ROLE_JIT_CALL) {
             continue;
         }
-        uint32_t owner = owner_of(track, item);
-        cycle += owner == training;
-        int i = find_function(jit, owner);
+        const uint32_t owner = owner_of(track, item);
+        const int i = find_function(jit, owner);
+        cycle += owner == training ? 1 : 0;
         if (i >= 0 && jit->function[i].last_cycle != cycle) {
             jit->function[i].last_cycle = cycle;
             jit->function[i].cycles++;
@@ -91,7 +91,7 @@ static uint32_t last_of_cycle(const struct track *track, int cycles)
 {
     const struct jit *jit = &track->jit;
     uint32_t first = 0, last = 0;
-    for (int k = 0; k < jit->held_count; k++) {
+    for (size_t k = 0; k < jit->held_count; k++) {
         if (jit->held[k].role != SS_ROLE_JIT_CALL) {
             continue;
         }
@@ -130,7 +130,7 @@ static void pass_on(struct track *track, struct item *item)
 static void release_held(struct track *track)
 {
     struct jit *jit = &track->jit;
-    for (int k = 0; k < jit->held_count; k++) {
+    for (size_t k = 0; k < jit->held_count; k++) {
         pass_on(track, &jit->held[k]);
     }
     free(jit->held);
@@ -159,7 +159,7 @@ void jit_decide(struct track *track)
 static bool hold(struct jit *jit, const struct item *item)
 {
     if (!jit->held) {
-        jit->held = malloc(JIT_HELD * sizeof *jit->held);
+        jit->held = calloc(JIT_HELD, sizeof *jit->held);
     }
     if (!jit->held || jit->held_count == JIT_HELD) {
         return false;
@@ -168,8 +168,7 @@ static bool hold(struct jit *jit, const struct item *item)
     return true;
 }
 
-/* Another source of steps was seen: it wins (rule 3). */
-static void turn_off(struct track *track)
+void jit_turn_off(struct track *track)
 {
     track->jit.off = true;
     release_held(track);
@@ -182,7 +181,7 @@ void jit_item(struct track *track, const struct item *item)
     bool other_source = (item->work.marks & WORK_UPDATE) ||
                         (track->loop && track->loop->source > SOURCE_JIT);
     if (other_source && !jit->off && !jit->decided) {
-        turn_off(track);
+        jit_turn_off(track);
     }
     bool waiting = !jit->off && !jit->decided &&
                    (jit->held_count > 0 || item->role == SS_ROLE_JIT_CALL);

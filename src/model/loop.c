@@ -273,7 +273,7 @@ void loop_add_step(struct track *track, const struct step *step, bool has_end)
 
 void loop_epoch(struct track *track, const struct ss_record *record)
 {
-    struct loop *loop = track->loop;
+    struct loop *loop;
     if (record->kind == SS_KIND_EPOCH_END) {
         phase_flush(track);
         step_early_end(track, record->time_ns);

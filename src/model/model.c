@@ -190,12 +190,16 @@ static void feed_loop(struct thread *thread, const struct ss_record *record)
     }
     switch (record->kind) {
     case SS_KIND_STEP:
+        if (!track->jit.decided && !track->jit.off) {
+            jit_turn_off(track);
+        }
         step_mark(track, record->time_ns, record->u.samples);
         break;
     case SS_KIND_LOOP_BEGIN:
         loop_begin(track, record);
         break;
     case SS_KIND_LOOP_END:
+        jit_decide(track);
         phase_flush(track);
         if (track->loop_depth == 0) {
             step_early_end(track, record->time_ns);
@@ -204,6 +208,7 @@ static void feed_loop(struct thread *thread, const struct ss_record *record)
         break;
     case SS_KIND_EPOCH_BEGIN:
     case SS_KIND_EPOCH_END:
+        jit_decide(track);
         loop_epoch(track, record);
         break;
     default:

@@ -94,7 +94,7 @@ struct loop {
 struct jit {
     bool decided, off;
     struct item *held;
-    int held_count;
+    size_t held_count;
     struct {
         uint32_t owner;
         int calls, train_calls, cycles;
@@ -182,6 +182,8 @@ int64_t overlay_take(struct model_process_facts *process, int64_t start_ns,
 /* jit.c: rule 9. Holds items back until it is known which function trains. */
 void jit_item(struct track *track, const struct item *item);
 void jit_decide(struct track *track);
+void jit_turn_off(
+    struct track *track); /* another source of steps was seen: it wins (rule 3) */
 
 /* phase.c: batches and evaluation. */
 struct track *track_of(struct thread *thread);

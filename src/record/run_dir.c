@@ -103,8 +103,8 @@ void run_dir_settings(struct run_settings *settings, const struct ss_options *op
     if (!dir && !(disabled && strcmp(disabled, "1") == 0)) {
         dir = secure_getenv("STEPSCOPE_RUN");
     }
-    if (dir && strlen(dir) < sizeof settings->dir) {
-        memcpy(settings->dir, dir, strlen(dir) + 1);
+    if (dir) { /* one that is too long is cut, and run_dir_make() refuses it */
+        memcpy(settings->dir, dir, strnlen(dir, sizeof settings->dir - 1));
     }
     settings->rank =
         options->rank >= 0 ? options->rank : (int)number_of(RANK_VARIABLES, -1);
@@ -117,12 +117,15 @@ void run_dir_settings(struct run_settings *settings, const struct ss_options *op
 
 static void write_new_file(int dir_fd, const char *name, const char *text)
 {
-    int fd =
-        openat(dir_fd, name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
+    size_t left = strlen(text);
+    int fd = -1;
+    if (system_file_may_have(left)) {
+        fd = openat(dir_fd, name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW,
+                    0600);
+    }
     if (fd < 0) {
         return; /* it is there, or the process file will tell what is wrong */
     }
-    size_t left = strlen(text);
     while (left > 0) {
         ssize_t n = write(fd, text, left);
         if (n <= 0) {
@@ -191,6 +194,9 @@ static void make_parents(char *path)
 int run_dir_make(struct run_settings *settings)
 {
     char absolute[PATH_MAX];
+    if (strlen(settings->dir) + 1 == sizeof settings->dir) {
+        return SS_E_NODIR;
+    }
     bool made = mkdir(settings->dir, 0700) == 0;
     if (!made && errno == ENOENT) {
         make_parents(settings->dir);
@@ -201,7 +207,7 @@ int run_dir_make(struct run_settings *settings)
     }
     int fd = open(settings->dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     if (fd < 0 || !realpath(settings->dir, absolute) ||
-        strlen(absolute) >= sizeof settings->dir) {
+        strlen(absolute) + 1 >= sizeof settings->dir) {
         int error = errno == EMFILE || errno == ENFILE ? SS_E_LIMIT : SS_E_NODIR;
         if (fd >= 0) {
             close(fd);

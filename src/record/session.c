@@ -28,6 +28,8 @@ static struct run_settings
 static int last_error;
 static int32_t recordings; /* so far: makes each one's gate number */
 static pthread_key_t thread_key;
+static _Atomic bool helper_is_due; /* it was stopped for a fork */
+static struct system_visit fork_visit;
 
 static void set_gate(int32_t value)
 {
@@ -95,10 +97,13 @@ static void on_thread_exit(void *unused)
     if (!pen->lane || pen->gate == GATE_BUSY || is_forked()) {
         return;
     }
+    struct system_visit visit;
+    system_enter(&visit);
     set_pen_gate(pen, GATE_BUSY);
     pthread_mutex_lock(&recorder_lock);
     leave_lane(pen);
     pthread_mutex_unlock(&recorder_lock);
+    system_leave(&visit);
 }
 
 static void fill_header(struct session *session)
@@ -160,6 +165,11 @@ static int open_session(struct session *session)
     return SS_E_OK;
 }
 
+static int32_t next_gate(void)
+{
+    return GATE_FIRST + recordings++ % (GATE_BUSY - GATE_FIRST);
+}
+
 /* Life lock held, here and in what follows. */
 static int start_locked(void)
 {
@@ -174,7 +184,7 @@ static int start_locked(void)
         }
         return error;
     }
-    session->gate = GATE_FIRST + recordings++ % (GATE_BUSY - GATE_FIRST);
+    session->gate = next_gate();
     store_note_error(&session->store, helper_start(session));
     atomic_store(&current, session);
     set_gate(session->gate);
@@ -192,9 +202,41 @@ static void forget(struct session *session)
     set_gate(GATE_UNDECIDED);
 }
 
+/* After clone() without fork handlers: locks may be held by threads that the child does not
+ * have, so they are made anew. Of several threads, one does it. */
+static void resume_after_clone(void)
+{
+    int32_t forked = GATE_FORKED;
+    if (!atomic_compare_exchange_strong(atomic_load(&gate_page), &forked, GATE_OFF)) {
+        return;
+    }
+    pthread_mutex_t fresh = PTHREAD_MUTEX_INITIALIZER;
+    life_lock = fresh;
+    recorder_lock = fresh;
+    struct session *session = atomic_load(&current);
+    if (session) {
+        session->store.lock = fresh;
+        forget(session);
+    } else if (!settings.decided_off) {
+        set_gate(GATE_UNDECIDED);
+    }
+}
+
+/* Where every call begins that takes a lock. */
+static void enter(struct system_visit *visit)
+{
+    system_enter(visit);
+    if (is_forked()) {
+        resume_after_clone();
+    }
+}
+
 static void before_fork(void)
 {
+    struct system_visit visit;
+    enter(&visit);
     pthread_mutex_lock(&life_lock);
+    fork_visit = visit;
     struct session *session = atomic_load(&current);
     if (session) {
         helper_stop(session);
@@ -215,13 +257,24 @@ static struct session *unlock_after_fork(void)
     return session;
 }
 
+static void leave_fork(void)
+{
+    struct system_visit visit = fork_visit;
+    pthread_mutex_unlock(&life_lock);
+    system_leave(&visit);
+}
+
+/* The helper starts again at the next event, which another gate leads to the slow path: Python
+ * counts the threads right after a fork, and warns its users if there are several. */
 static void after_fork_in_parent(void)
 {
     struct session *session = unlock_after_fork();
     if (session) {
-        store_note_error(&session->store, helper_start(session));
+        session->gate = next_gate();
+        atomic_store(&helper_is_due, true);
+        set_gate(session->gate);
     }
-    pthread_mutex_unlock(&life_lock);
+    leave_fork();
 }
 
 /* The child is off; its first event opens a file of its own (session_pen). */
@@ -233,7 +286,7 @@ static void after_fork_in_child(void)
     } else if (is_forked()) {
         set_gate(settings.decided_off ? GATE_OFF : GATE_UNDECIDED);
     }
-    pthread_mutex_unlock(&life_lock);
+    leave_fork();
 }
 
 static void prepare_process(void)
@@ -245,7 +298,15 @@ static void prepare_process(void)
     }
     pthread_key_create(&thread_key, on_thread_exit);
     pthread_atfork(before_fork, after_fork_in_parent, after_fork_in_child);
-    system_stay_resident();
+}
+
+/* Without a lock: the loader has one of its own, and may call us with it held. */
+static void stay_resident(void)
+{
+    static _Atomic bool done;
+    if (!atomic_exchange(&done, true)) {
+        system_stay_resident();
+    }
 }
 
 static int start_once(const struct run_settings *wanted)
@@ -271,16 +332,18 @@ static int start_once(const struct run_settings *wanted)
 
 int session_start(const struct ss_options *options)
 {
-    int before = errno;
+    struct system_visit visit;
+    enter(&visit);
     int32_t mine = session_tls.gate;
     set_pen_gate(&session_tls, GATE_BUSY);
+    stay_resident();
     struct run_settings wanted;
     run_dir_settings(&wanted, options, DEFAULT_CAP);
     pthread_mutex_lock(&life_lock);
     int error = start_once(&wanted);
     pthread_mutex_unlock(&life_lock);
     set_pen_gate(&session_tls, mine);
-    errno = before;
+    system_leave(&visit);
     return error;
 }
 
@@ -297,7 +360,6 @@ static void end_file(struct session *session, enum ss_file_state state)
  * at their next event, that the gate has another number. */
 static void stop_locked(struct session *session)
 {
-    set_gate(GATE_OFF);
     helper_stop(session);
     pthread_mutex_lock(&recorder_lock);
     if (session_tls.lane && session_tls.lane->session == session) {
@@ -312,59 +374,43 @@ static void stop_locked(struct session *session)
 
 void session_stop(void)
 {
-    int before = errno;
+    struct system_visit visit;
+    enter(&visit);
     pthread_mutex_lock(&life_lock);
     struct session *session = atomic_load(&current);
     settings.set = false;
     settings.decided_off = true;
-    if (session && !is_forked()) {
+    set_gate(GATE_OFF);
+    if (session) {
         stop_locked(session);
     }
     pthread_mutex_unlock(&life_lock);
-    errno = before;
+    system_leave(&visit);
 }
 
 /* exit(): other threads may go on for a while, so nothing is taken from them. */
 __attribute__((destructor)) static void on_process_exit(void)
 {
-    struct session *session = atomic_load(&current);
     struct timespec soon;
     clock_gettime(CLOCK_REALTIME, &soon);
     soon.tv_sec += 1;
-    if (!session || is_forked() || pthread_mutex_timedlock(&recorder_lock, &soon) != 0) {
+    if (!atomic_load(&current) || is_forked() ||
+        pthread_mutex_timedlock(&recorder_lock, &soon) != 0) {
         return;
     }
-    end_file(session, SS_FILE_EXITED);
-    pthread_mutex_unlock(&recorder_lock);
-    store_trim(&session->store, false);
-}
-
-/* After clone() without fork handlers: locks may be held by threads that the child does not
- * have, so they are made anew. Of several threads, one does it. */
-static void resume_after_clone(void)
-{
-    int32_t forked = GATE_FORKED;
-    if (!atomic_compare_exchange_strong(atomic_load(&gate_page), &forked, GATE_OFF)) {
-        return;
-    }
-    pthread_mutex_t fresh = PTHREAD_MUTEX_INITIALIZER;
-    life_lock = fresh;
-    recorder_lock = fresh;
-    struct session *session = atomic_load(&current);
+    struct session *session = atomic_load(&current); /* another thread may have stopped it */
     if (session) {
-        session->store.lock = fresh;
-        forget(session);
-    } else if (!settings.decided_off) {
-        set_gate(GATE_UNDECIDED);
+        end_file(session, SS_FILE_EXITED);
+        store_trim(&session->store, false);
     }
+    pthread_mutex_unlock(&recorder_lock);
 }
 
 uint32_t session_intern(const struct name *name)
 {
-    if (is_forked()) {
-        resume_after_clone();
-    }
-    int before = errno;
+    struct system_visit visit;
+    enter(&visit);
+    stay_resident();
     pthread_mutex_lock(&recorder_lock);
     uint32_t id = names_intern(name);
     struct session *session = atomic_load(&current);
@@ -372,15 +418,22 @@ uint32_t session_intern(const struct name *name)
         control_put_names(session);
     }
     pthread_mutex_unlock(&recorder_lock);
-    errno = before;
+    system_leave(&visit);
     return id;
+}
+
+static void start_helper_again(void)
+{
+    pthread_mutex_lock(&life_lock);
+    struct session *session = atomic_load(&current);
+    if (session && !session->helper.running) {
+        store_note_error(&session->store, helper_start(session));
+    }
+    pthread_mutex_unlock(&life_lock);
 }
 
 static struct session *session_for_event(void)
 {
-    if (is_forked()) {
-        resume_after_clone();
-    }
     if (gate_now() == GATE_UNDECIDED) {
         pthread_mutex_lock(&life_lock);
         struct run_settings wanted = settings;
@@ -389,6 +442,8 @@ static struct session *session_for_event(void)
         }
         (void)start_once(&wanted);
         pthread_mutex_unlock(&life_lock);
+    } else if (atomic_exchange(&helper_is_due, false)) {
+        start_helper_again();
     }
     return atomic_load(&current);
 }
@@ -421,10 +476,12 @@ struct pen *session_pen(void)
     if (pen->gate == GATE_BUSY || now == GATE_OFF) {
         return NULL;
     }
-    int before = errno;
     bool ready = false;
-    set_pen_gate(
-        pen, GATE_BUSY); /* an event from here on is our own: malloc() may be hooked */
+    /* An event from here on is our own: malloc() may be hooked. */
+    set_pen_gate(pen, GATE_BUSY);
+    struct system_visit visit;
+    enter(&visit);
+    stay_resident();
     struct session *session = session_for_event();
     if (session && system_coarse_ns() >= atomic_load(&deny_until_ns)) {
         pthread_mutex_lock(&recorder_lock);
@@ -433,13 +490,15 @@ struct pen *session_pen(void)
     }
     /* Not gate_now(): there may be another recording by now. */
     set_pen_gate(pen, ready ? pen->lane->session->gate : GATE_NONE);
-    errno = before;
+    system_leave(&visit);
     return ready ? pen : NULL;
 }
 
 const char *session_status(void)
 {
     static char text[4200];
+    struct system_visit visit;
+    enter(&visit);
     pthread_mutex_lock(&life_lock);
     struct session *session = atomic_load(&current);
     int error = session ? store_error(&session->store) : last_error;
@@ -452,5 +511,6 @@ const char *session_status(void)
         snprintf(text, sizeof text, "off");
     }
     pthread_mutex_unlock(&life_lock);
+    system_leave(&visit);
     return text;
 }

@@ -6,7 +6,6 @@
 #include <fcntl.h>
 #include <stdio.h>
 #include <sys/mman.h>
-#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/statfs.h>
 #include <unistd.h>
@@ -79,10 +78,7 @@ bool store_file_is_ours(struct store *store)
 
 static int allocate(int fd, off_t offset, off_t bytes)
 {
-    struct rlimit limit;
-    /* Asked first: going over it would send SIGXFSZ to the program. */
-    if (getrlimit(RLIMIT_FSIZE, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY &&
-        (rlim_t)(offset + bytes) > limit.rlim_cur) {
+    if (!system_file_may_have((uint64_t)(offset + bytes))) {
         return SS_E_LIMIT;
     }
     int failed;

@@ -1,14 +1,18 @@
 #include "system.h"
 
+#include <dirent.h>
 #include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/futex.h>
+#include <pthread.h>
 #include <signal.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/random.h>
+#include <sys/resource.h>
 #include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
@@ -143,4 +147,49 @@ bool system_wait(_Atomic uint32_t *word, uint32_t value, int microseconds)
 void system_wake(_Atomic uint32_t *word)
 {
     syscall(SYS_futex, word, FUTEX_WAKE_PRIVATE, 1, NULL, NULL, 0);
+}
+
+void system_enter(struct system_visit *visit)
+{
+    visit->error_number = errno;
+    pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &visit->cancel_state);
+}
+
+void system_leave(const struct system_visit *visit)
+{
+    pthread_setcancelstate(visit->cancel_state, NULL);
+    errno = visit->error_number;
+}
+
+bool system_file_may_have(uint64_t bytes)
+{
+    struct rlimit limit;
+    return getrlimit(RLIMIT_FSIZE, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY ||
+           bytes <= limit.rlim_cur;
+}
+
+static bool main_thread_has_ended(void)
+{
+    char path[64], text[1024];
+    snprintf(path, sizeof path, "/proc/self/task/%ld/stat", (long)getpid());
+    system_read_file(path, text, sizeof text);
+    const char *p = strrchr(text, ')');
+    return p && strncmp(p, ") Z", 3) == 0;
+}
+
+bool system_only_threads_called(const char *name)
+{
+    DIR *threads = main_thread_has_ended() ? opendir("/proc/self/task") : NULL;
+    bool only = threads != NULL;
+    for (struct dirent *entry; only && (entry = readdir(threads));) {
+        char path[300], text[32];
+        snprintf(path, sizeof path, "/proc/self/task/%s/comm", entry->d_name);
+        size_t n = system_read_file(path, text, sizeof text);
+        only = n == 0 || strtol(entry->d_name, NULL, 10) == getpid() ||
+               (n == strlen(name) + 1 && strncmp(text, name, n - 1) == 0);
+    }
+    if (threads) {
+        closedir(threads);
+    }
+    return only;
 }

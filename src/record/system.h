@@ -32,6 +32,20 @@ int system_thread_exists(uint32_t tid); /* in this process */
 bool system_wait(_Atomic uint32_t *word, uint32_t value, int microseconds);
 void system_wake(_Atomic uint32_t *word);
 
+/* What the program must not notice of a call that does more than record: errno stays as it was, and
+ * the thread can not be cancelled inside, where it would keep our locks for ever. */
+struct system_visit {
+    int error_number, cancel_state;
+};
+void system_enter(struct system_visit *visit);
+void system_leave(const struct system_visit *visit);
+
+/* Whether a file may have so many bytes. Going over RLIMIT_FSIZE would send SIGXFSZ to the program. */
+bool system_file_may_have(uint64_t bytes);
+
+/* Whether the main thread has ended, and all others but those called `name`. */
+bool system_only_threads_called(const char *name);
+
 /* Keeps this library loaded after dlclose(): threads that ran through it end through it. */
 void system_stay_resident(void);
 

@@ -6,7 +6,7 @@
  * Trend: Mann and Kendall's z beyond 2.58 on at most 40 block medians, and a change of 2 % or more
  * over all by Theil and Sen. Beyond the rule book, z allows for blocks that resemble their
  * neighbours: without that, level series of 50 and 200 steps with r = 0.9 have a trend in 49 % and
- * 20 % of cases, with it in 2 %.
+ * 20 % of cases, with it in 2 % and 1 %.
  *
  * Shifts: the series is cut at the place that takes most from the sum of squares, then the pieces,
  * and so on (binary segmentation), 5 cells apart or more; then the weakest cuts are taken away
@@ -40,9 +40,8 @@ struct change_shift {
 struct change {
     enum change_kind kind;
     double trend_z;
-    double
-        trend; /* over the whole series, as a share of its median: 0.05 is 5 % slower */
-    size_t shift_count;                            /* 0 unless the kind is SHIFT */
+    double trend;       /* over the whole series, of its median: 0.05 is 5 % slower */
+    size_t shift_count; /* 0 unless the kind is SHIFT */
     struct change_shift shifts[CHANGE_MAX_SHIFTS]; /* in the order of the series */
 };
 

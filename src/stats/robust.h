@@ -30,9 +30,9 @@ double robust_lag1(const double *x, size_t count, double *scratch);
 
 /* How many times the variance of the mean of x is that of as many independent values: (1 + r) /
  * (1 - r). The lag-1 correlation r is corrected for the low bias that it has when `levels` means
- * were taken out of x: (count r + levels) / (count - 4 levels), within 0 and 1 - 2 / count. A series
- * has one level, its mean; one from which a line or k shifts were taken out has 2 or k + 1. Below 8
- * values a level it is 1: not known. Scratch: count. */
+ * were taken out of x: (count r + levels) / (count - 4 levels), within 0 and 1 - 2 / count. A
+ * series has one level, its mean; one from which a line or k shifts were taken out has 2 or k + 1.
+ * Below 8 values a level it is 1: not known. Scratch: count. */
 double robust_inflation(const double *x, size_t count, size_t levels, double *scratch);
 
 /* Median slope of all pairs, in units a place (Theil and Sen). Scratch: count (count - 1) / 2. */

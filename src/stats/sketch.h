@@ -6,8 +6,8 @@
  * integer sum, so merging parts gives the whole, bit for bit, in any order.
  *
  * An empty sketch holds no memory; bins are allocated for the range that occurs, 64 at a time (8
- * bytes each; the whole range has 2326). When memory runs out `error` is set and stays; count, sum, smallest and
- * largest go on, quantiles are NAN from then on.
+ * bytes each; the whole range has 2326). When memory runs out `error` is set and stays; count, sum,
+ * smallest and largest go on, quantiles are NAN from then on.
  *
  * Do not read differences below 1 % out of sketches. The second moment is left out: spread is told
  * by quantiles, errors of means by cells (stats/steady.h). */

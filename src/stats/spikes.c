@@ -4,7 +4,7 @@
 
 #include "stats/robust.h"
 
-enum { FIRST_JUDGED = 32, RENEWED_EVERY = 16 };
+enum { UNJUDGED = 32, RENEWED_EVERY = 16 };
 
 void spikes_init(struct spikes *spikes)
 {
@@ -34,16 +34,14 @@ static void keep(struct spikes *spikes, int64_t step, double time_ns)
 
 bool spikes_add(struct spikes *spikes, int64_t step, double time_ns)
 {
-    if (spikes->seen == 0)
-        spikes->complete_from = step;
     bool spike = time_ns > spikes->limit_ns;
     if (spike)
         keep(spikes, step, time_ns);
     spikes->recent[spikes->seen % SPIKES_RECENT] = time_ns;
     spikes->seen++;
-    if (spikes->seen < FIRST_JUDGED)
+    if (spikes->seen <= UNJUDGED)
         spikes->complete_from = step + 1;
-    else if (spikes->seen % RENEWED_EVERY == 0)
+    if (spikes->seen >= UNJUDGED && spikes->seen % RENEWED_EVERY == 0)
         renew_limit(spikes);
     return spike;
 }

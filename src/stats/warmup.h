@@ -6,7 +6,7 @@
  *
  * What differs from the rule book, whose tolerance takes neighbouring cells as independent: of
  * level series of 200 steps that vary by 5 % it calls 20 % (r = 0) to 80 % (r = 0.9) something else
- * than FLAT, this here 2 % to 11 %.
+ * than FLAT, this here 1 % to 8 %.
  * - All that is before the change must differ as a whole too, to the same side, by more than a
  *   noise that allows for likeness of neighbours. The same noise tells whether the second half is
  *   level.
@@ -25,22 +25,23 @@
 enum { WARMUP_MIN_STEADY = 20 };
 
 enum warmup_class {
-    WARMUP_TOO_FEW,      /* fewer than 20 steady windows: describe, conclude nothing */
-    WARMUP_FLAT,         /* steady from the start, but perhaps for a few first steps */
-    WARMUP_SLOWER_FIRST, /* a warm-up */
-    WARMUP_FASTER_FIRST, /* became slower: no warm-up, only slow first steps are cut off */
-    WARMUP_DRIFTING,     /* the second half is not level */
+    WARMUP_TOO_FEW,         /* fewer than 20 steady windows: conclude nothing */
+    WARMUP_FLAT,            /* steady, but perhaps for a few slow steps at the start */
+    WARMUP_SLOWER_FIRST,    /* a warm-up */
+    WARMUP_FASTER_FIRST,    /* became slower: no warm-up, see FLAT for `start` */
+    WARMUP_DRIFTING,        /* the second half is not level */
     WARMUP_NO_STEADY_STATE, /* it is, but another level reaches the half of the run */
 };
 
 struct warmup {
     enum warmup_class class;
-    int64_t start; /* first steady window, a cut of the cells; the half of the run if it
-                            becomes faster up to there or on */
+    /* The first steady window, a cut of the cells. The half of the run if it becomes faster up to
+     * there or longer. */
+    int64_t start;
     int64_t granularity; /* windows: the true start may lie up to this much before */
     int64_t change;      /* window near which the level last changed, -1: it did not */
-    int64_t missing;   /* TOO_FEW: this many more windows are needed, if all are steady */
-    double typical_ns; /* median time of a step in the second half */
+    int64_t missing;     /* TOO_FEW: how many more windows it takes, if all are steady */
+    double typical_ns;   /* median time of a step in the second half */
     double tolerance_ns; /* how much another level may differ from it */
     double cost_ns;      /* time before `start`, less what as many typical steps take */
 };

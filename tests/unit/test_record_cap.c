@@ -144,7 +144,7 @@ static void names_stay_when_all_around_them_is_given_up(void **state)
     for (int part = 0; part < 10; part++) { /* each fills a segment of the control lane */
         write_spans(&writer);
         for (int i = part * NAMES / 10; i < (part + 1) * NAMES / 10; i++) {
-            snprintf(text + NAME_BYTES - 8, 8, "%d", i);
+            snprintf(text + NAME_BYTES - 12, 12, "%d", i);
             names[i] = ss_intern(text, SS_STAGE_USER, SS_ROLE_NONE, SS_SCOPE_NONE, NULL);
         }
     }
@@ -155,7 +155,7 @@ static void names_stay_when_all_around_them_is_given_up(void **state)
     assert_true(ss_run_process(own->run, 0)->reused_records > SPANS / 3);
     assert_int_equal(ss_run_process(own->run, 0)->lost_names, 0);
     for (int i = 0; i < NAMES; i++) {
-        snprintf(text + NAME_BYTES - 8, 8, "%d", i);
+        snprintf(text + NAME_BYTES - 12, 12, "%d", i);
         own_run_check_text(ss_run_name(own->run, 0, SS_NAME_ID(names[i]))->text, text);
     }
 }

@@ -78,7 +78,7 @@ static void independent_values_get_little_more_than_students_interval(void **sta
 }
 
 /* 90 to 99 % of 200 series are 180 to 198. 50 steps with a likeness of 0.9 are worth three that are
- * independent: the one case that stays below. */
+ * independent: the one case that may be a little below. */
 static void alike_neighbours_are_allowed_for(void **state)
 {
     (void)state;

@@ -1,0 +1,41 @@
+/* Feeds a run into a model, as far as it is there. For a run that is still being written, call
+ * ss_run_refresh() and feed_more() again, as often as one likes. */
+#ifndef OUTPUT_FEED_H
+#define OUTPUT_FEED_H
+
+#include "base/buf.h"
+#include "model/model.h"
+#include "output/run_facts.h"
+
+enum { FEED_MOST_HOOKS = 20 };
+
+struct feed_hook {
+    struct buf target, reason; /* untrusted; no reason: it was installed */
+};
+
+/* What the records say about hooks: each target and reason once, the first ones. */
+struct feed_hooks {
+    uint64_t installed, skipped;
+    struct feed_hook hook[FEED_MOST_HOOKS];
+    size_t count;
+};
+
+struct feed {
+    struct ss_run *run;
+    const struct run_facts *facts;
+    struct ss_cursor *cursor;
+    struct model *model;
+    struct feed_hooks hooks;
+};
+
+/* 0 or SS_E_NOMEM; `run` and `facts` must outlive the feed. Release it in either case. */
+int feed_init(struct feed *feed, struct ss_run *run, const struct run_facts *facts);
+void feed_release(struct feed *feed);
+
+/* 0 or SS_E_NOMEM. */
+int feed_more(struct feed *feed);
+
+/* Nothing more will come, unless the run is live. */
+void feed_finish(struct feed *feed);
+
+#endif

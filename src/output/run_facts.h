@@ -1,0 +1,39 @@
+/* What is known of a run beside its records: where it is, and what the supervisor saw of the
+ * command: when it was started, when and how it ended.
+ *
+ * The supervisor keeps that in the file "outcome" of the run directory, in the form of the manifest
+ * (docs/format.md 1): written when the command was started, and again when it has ended, each
+ * time as a new file that is renamed over the old one. */
+#ifndef OUTPUT_RUN_FACTS_H
+#define OUTPUT_RUN_FACTS_H
+
+#include "base/buf.h"
+#include "stepscope/reader.h"
+
+#define RUN_OUTCOME_FILE "outcome"
+
+struct run_facts {
+    char *path;      /* of the run directory */
+    char *elsewhere; /* where its process files are, if not there; NULL */
+    uint32_t pid;    /* of the command; 0: no supervisor, and nothing of this is known */
+    int64_t started_ns, ended_ns; /* fork, reaped: CLOCK_MONOTONIC_RAW; 0: not yet */
+    int exit_code;                /* of a command that has ended by itself, else -1 */
+    int signal;                   /* that ended it, else 0 */
+};
+
+/* 0 or SS_E_NOMEM; a run without an outcome is none the worse. A released one is as {0}. */
+int run_facts_load(struct run_facts *facts, const char *path);
+void run_facts_release(struct run_facts *facts);
+
+/* The content of the file. */
+void run_facts_write(struct buf *out, const struct run_facts *facts);
+
+/* Last part of the path: what the run is called. */
+const char *run_facts_name(const struct run_facts *facts);
+
+/* The facts on a process of the run. The command's own lives, for the books, from the moment when
+ * it was started to the moment when it was reaped. */
+struct ss_process run_facts_process(const struct run_facts *facts,
+                                    const struct ss_run *run, size_t index);
+
+#endif
