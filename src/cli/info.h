@@ -3,8 +3,8 @@
 #define CLI_INFO_H
 
 #include "base/sink.h"
-#include "cli/page.h"
 #include "cli/tally.h"
+#include "output/page.h"
 
 /* The parts of the text; those that have nothing to say print nothing. */
 void info_text_lost(struct page *page, const struct tally *tally);

@@ -118,7 +118,7 @@ void loop_begin(struct track *track, const struct ss_record *record)
         track->loop_depth++; /* a loop inside a loop is part of it */
         return;
     }
-    phase_flush(track);
+    phase_settle(track);
     step_finish(track);
     loop_end(track, track->cursor_ns, false);
     struct loop *loop = new_loop(track, record->time_ns);
@@ -275,7 +275,7 @@ void loop_epoch(struct track *track, const struct ss_record *record)
 {
     struct loop *loop;
     if (record->kind == SS_KIND_EPOCH_END) {
-        phase_flush(track);
+        phase_settle(track);
         step_early_end(track, record->time_ns);
         loop = track->loop;
         if (loop && loop->epoch_open) {

@@ -200,7 +200,7 @@ static void feed_loop(struct thread *thread, const struct ss_record *record)
         break;
     case SS_KIND_LOOP_END:
         jit_decide(track);
-        phase_flush(track);
+        phase_settle(track);
         if (track->loop_depth == 0) {
             step_early_end(track, record->time_ns);
         }

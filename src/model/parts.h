@@ -188,7 +188,7 @@ void jit_turn_off(
 /* phase.c: batches and evaluation. */
 struct track *track_of(struct thread *thread);
 void phase_item(struct track *track, struct item *item);
-void phase_flush(struct track *track);
+void phase_settle(struct track *track); /* what is held back goes on as it is */
 
 /* step.c: which phases make a step. */
 void step_phase(struct track *track, const struct phase *phase);

@@ -63,7 +63,7 @@ static void hold(struct track *track, const struct phase *phase)
     track->held.end_ns = phase->end_ns;
 }
 
-void phase_flush(struct track *track)
+static void flush(struct track *track)
 {
     if (!track->in_phase) {
         return;
@@ -87,9 +87,16 @@ void phase_flush(struct track *track)
     }
 }
 
+void phase_settle(struct track *track)
+{
+    flush(track);
+    close_eval(track);
+    release_held(track);
+}
+
 static void start_phase(struct track *track, const struct item *item)
 {
-    phase_flush(track);
+    flush(track);
     struct phase *phase = &track->phase;
     phase->start_ns = phase->lead_start_ns = item->start_ns;
     work_clear(&phase->lead_in);
@@ -139,7 +146,7 @@ static void keep_setup(struct track *track, const struct item *item)
 static void end_iteration(struct track *track, const struct item *item)
 {
     drop_setup(track);
-    phase_flush(track);
+    flush(track);
     if (track->held_valid && track->held.lead_start_ns < track->held.start_ns) {
         extend_eval(track, track->held.lead_start_ns, track->held.end_ns);
         track->held_valid = false;

@@ -274,7 +274,7 @@ void step_phase(struct track *track, const struct phase *phase)
 
 void step_mark(struct track *track, int64_t now_ns, uint64_t samples)
 {
-    phase_flush(track);
+    phase_settle(track);
     if (present_source(track) != SOURCE_USER) {
         if (track->has_step) {
             move_to_gap(track);
@@ -325,11 +325,7 @@ void step_early_end(struct track *track, int64_t now_ns)
 void step_finish(struct track *track)
 {
     jit_decide(track);
-    phase_flush(track);
-    if (track->held_valid) {
-        track->held_valid = false;
-        work_add(present_work(track), &track->held.work);
-    }
+    phase_settle(track);
     if (track->foreign_count) { /* all to the end: another loop */
         foreign_loop(track);
     }

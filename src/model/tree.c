@@ -118,7 +118,7 @@ static void own_time(struct thread *thread, struct work *work,
     unsigned stage = name->stage;
     bool detail = (stage == SS_STAGE_SYNC || stage == SS_STAGE_TRANSFER) &&
                   (record->nest & SS_NEST_OPEN) && around == SS_STAGE_OPTIMIZER;
-    int cut = work_cut_of_stage(stage);
+    int cut = record->nest & SS_NEST_CLOSED ? -1 : work_cut_of_stage(stage);
     if (cut >= 0) {
         work_clear(work);
         work->cut_ns[cut] = duration;

@@ -10,7 +10,8 @@
 enum { FEED_MOST_HOOKS = 20 };
 
 struct feed_hook {
-    struct buf target, reason; /* untrusted; no reason: it was installed */
+    struct buf target, reason; /* untrusted */
+    bool skipped;
 };
 
 /* What the records say about hooks: each target and reason once, the first ones. */

@@ -26,6 +26,9 @@ bool lane_reader_next_record(struct lane_reader *reader)
     }
     reader->unit = unit;
     reader->next = NEXT_RECORD;
+    if (record_is_window(record_kind(unit)))
+        lane_reader_set_start(reader,
+                              load_u64(unit + offsetof(struct ss_rec_span, start_ticks)));
     if (record_ticks(unit, &ticks))
         lane_reader_set_time(reader, ticks);
     if (record_kind(unit) == SS_KIND_THREAD_BEGIN) {
@@ -127,15 +130,6 @@ bool lane_reader_peek_slow(struct lane_reader *reader)
            peek_unfinished(reader);
 }
 
-static void take_window(struct lane_reader *reader, struct ss_record *out)
-{
-    const uint64_t start =
-        load_u64(reader->unit + offsetof(struct ss_rec_span, start_ticks));
-
-    out->start_ns = timeline_ns(&reader->walk.lane->file->timeline, start, &reader->line);
-    out->end_ns = reader->own_ns;
-}
-
 /* Frames are given as numbers, in place if that is aligned for them. */
 static const uint8_t *align(const uint8_t *whole, uint8_t scratch[LANE_WALK_SCRATCH])
 {
@@ -165,7 +159,9 @@ bool lane_reader_take_slow(struct lane_reader *reader, struct ss_record *out,
     memcpy(&head, whole, sizeof head);
     lane_reader_fill(reader, &head, out);
     record_decode(whole, out);
-    if (record_is_window(record_kind(whole)))
-        take_window(reader, out);
+    if (record_is_window(record_kind(whole))) {
+        out->start_ns = reader->start_ns;
+        out->end_ns = reader->own_ns;
+    }
     return true;
 }

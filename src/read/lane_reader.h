@@ -19,10 +19,11 @@ struct lane_reader {
     unsigned closed;          /* open spans that were given as unfinished */
     const uint8_t *unit;      /* NEXT_RECORD: its first unit */
     struct ss_open_span open; /* NEXT_UNFINISHED */
-    ss_ns own_ns;             /* of its own ticks */
-    ss_ns time_ns;            /* the same, or later if a record before it was later */
-    uint64_t last_ticks;      /* latest of all records so far */
-    uint64_t span_start;      /* of the last span record */
+    ss_ns start_ns; /* of a span or another window, and its end or the record's own */
+    ss_ns own_ns;   /* time: both of one look at the clock's calibrations */
+    ss_ns time_ns;  /* own_ns, or later if a record before it was later */
+    uint64_t last_ticks; /* latest of all records so far */
+    uint64_t span_start; /* of the last span record */
     uint8_t span_depth;
     bool any_span;
     uint32_t tid, owner;
@@ -59,6 +60,12 @@ static inline void lane_reader_set_time(struct lane_reader *reader, uint64_t tic
         reader->time_ns = reader->own_ns;
     if (ticks > reader->last_ticks)
         reader->last_ticks = ticks;
+}
+
+static inline void lane_reader_set_start(struct lane_reader *reader, uint64_t ticks)
+{
+    reader->start_ns =
+        timeline_ns(&reader->walk.lane->file->timeline, ticks, &reader->line);
 }
 
 static inline void lane_reader_set_span(struct lane_reader *reader, const uint8_t *unit)
@@ -119,8 +126,7 @@ static inline bool lane_reader_take(struct lane_reader *reader, struct ss_record
     memcpy(&head, reader->unit, sizeof head);
     reader->next = NEXT_NOTHING;
     lane_reader_fill(reader, &head, out);
-    out->start_ns = timeline_ns(&reader->walk.lane->file->timeline, reader->span_start,
-                                &reader->line);
+    out->start_ns = reader->start_ns;
     out->end_ns = reader->own_ns;
     out->u.arg = (int64_t)load_u64(reader->unit + offsetof(struct ss_rec_span, arg));
     return true;

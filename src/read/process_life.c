@@ -64,21 +64,24 @@ void host_update(struct host *host)
     host->now_ns = now.tv_sec * (ss_ns)1000000000 + now.tv_nsec;
 }
 
-/* Field 22 of /proc/PID/stat. The second, the name, may hold spaces and parentheses. */
-static bool read_start_time(uint32_t pid, uint64_t *start)
+enum presence { GONE, STOPPED, PRESENT };
+
+/* Is there a process of this pid and start time? Fields 3 and 22 of /proc/PID/stat; the second, the
+ * name, may hold spaces and parentheses. */
+static enum presence look_for(const struct ss_file_header *header)
 {
     char path[32], stat[1024];
 
-    snprintf(path, sizeof path, "/proc/%u/stat", (unsigned)pid);
+    snprintf(path, sizeof path, "/proc/%u/stat", (unsigned)header->pid);
     if (!read_small(path, stat, sizeof stat))
-        return false;
+        return GONE;
     const char *at = strrchr(stat, ')');
+    const bool is_stopped = at && at[1] && (at[2] == 'T' || at[2] == 't');
     for (int field = 2; at && field < 22; field++)
         at = strchr(at + 1, ' ');
-    if (!at)
-        return false;
-    *start = strtoull(at, NULL, 10);
-    return true;
+    if (!at || strtoull(at, NULL, 10) != header->process_start)
+        return GONE;
+    return is_stopped ? STOPPED : PRESENT;
 }
 
 static bool is_silent(const struct ss_file_header *header, ss_ns now_ns)
@@ -95,16 +98,16 @@ static bool is_silent(const struct ss_file_header *header, ss_ns now_ns)
 enum ss_process_end process_life(const struct ss_file_header *header,
                                  const struct host *host)
 {
-    uint64_t start;
-
     if (header->state == SS_FILE_STOPPED)
         return SS_END_STOPPED;
     if (header->state == SS_FILE_EXITED)
         return SS_END_EXITED;
     if (!host->known || memcmp(header->boot_id, host->boot_id, sizeof host->boot_id) != 0)
         return SS_END_UNKNOWN;
-    if (is_silent(header, host->now_ns) || !read_start_time(header->pid, &start) ||
-        start != header->process_start)
-        return SS_END_KILLED;
-    return SS_END_LIVE;
+
+    const enum presence presence = look_for(header);
+    const bool silent = presence != STOPPED && is_silent(header, host->now_ns);
+    const bool gone = presence == GONE;
+    const bool dead = host->patient ? gone && silent : gone || silent;
+    return dead ? SS_END_KILLED : SS_END_LIVE;
 }

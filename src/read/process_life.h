@@ -9,6 +9,7 @@ struct host {
     bool known; /* false: runs in memory, no one is asked */
     uint8_t boot_id[16];
     ss_ns now_ns; /* CLOCK_MONOTONIC_RAW */
+    bool patient; /* see run_follow() */
 };
 
 void host_init(struct host *host);

@@ -321,6 +321,11 @@ struct ss_run *ss_run_open_memory(const struct ss_blob *files, size_t count,
     return finish(run, code, &problem, "memory", error);
 }
 
+void run_follow(struct ss_run *run, bool following)
+{
+    run->host.patient = following;
+}
+
 int ss_run_refresh(struct ss_run *run)
 {
     struct problem ignored = {0};

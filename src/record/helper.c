@@ -22,6 +22,7 @@ enum {
     COST_TRIES = 8
 };
 static const int64_t SECOND_NS = 1000000000;
+static const char THREAD_NAME[] = "stepscope";
 
 static void beat(struct session *session)
 {
@@ -93,11 +94,13 @@ static uint32_t measure_span_cost(struct session *session)
 
 static void once_a_second(struct session *session)
 {
+    store_check_file(&session->store);
     touch_lanes(session, true);
     session_every_second(session);
     store_retouch_pool(&session->store);
     session->store.header->helper_cpu_ns =
         (uint64_t)(session->helper.cpu_before + system_thread_cpu_ns());
+    session->helper.alone = system_only_threads_called(THREAD_NAME);
 }
 
 /* Returns how long to wait for the next one, in microseconds. */
@@ -126,12 +129,14 @@ static void *helper_main(void *argument)
     struct session *session = argument;
     struct helper *helper = &session->helper;
     struct ss_file_header *header = session->store.header;
-    prctl(PR_SET_NAME, "stepscope");
+    prctl(PR_SET_NAME, THREAD_NAME);
+    session_tls.gate = GATE_BUSY; /* malloc() may be hooked: our own events are not recorded */
     one_round(session);
     if (!header->span_cost_ps) {
         header->span_cost_ps = measure_span_cost(session);
     }
-    for (int wait_us = FIRST_ROUND_US; system_wait(&helper->stop, 0, wait_us);) {
+    int wait_us = FIRST_ROUND_US;
+    while (!helper->alone && system_wait(&helper->stop, 0, wait_us)) {
         wait_us = one_round(session);
     }
     helper->cpu_before += system_thread_cpu_ns();

@@ -17,6 +17,7 @@ struct session;
 struct helper {
     pthread_t thread;
     bool running;
+    bool alone; /* the program's threads have ended: it waits for this one only */
     _Atomic uint32_t stop;  /* a futex */
     uint32_t peak;          /* segments taken a round, recently at most */
     int64_t next_second_ns; /* when the things are due that need no haste */

@@ -146,6 +146,13 @@ void pen_begin_slow(struct pen *pen, uint32_t name, unsigned flags, enum ss_cloc
     }
 }
 
+/* For a span that ended and found no room. */
+static void drop_innermost(struct pen *pen, uint64_t now)
+{
+    pen_lose(pen, (int)(pen->place >> HEAD_NEST_SHIFT & SS_NEST_STAGE), now);
+    pen_pop(pen, pen_load_head(&pen->top[-1].head));
+}
+
 void pen_end_slow(struct pen *pen, uint64_t now, unsigned flags, int64_t arg)
 {
     if (pen->too_deep > 0) {
@@ -155,18 +162,19 @@ void pen_end_slow(struct pen *pen, uint64_t now, unsigned flags, int64_t arg)
     } else if (make_room(pen, 1)) {
         pen_end(pen, now, flags, arg);
     } else {
-        pen_lose(pen, (int)(pen->place >> HEAD_NEST_SHIFT & SS_NEST_STAGE), now);
-        pen_pop(pen, pen_load_head(&pen->top[-1].head));
+        drop_innermost(pen, now);
     }
 }
 
 void pen_switch_slow(struct pen *pen, uint32_t name, unsigned flags, enum ss_clock clock)
 {
-    bool is_open = pen->too_deep == 0 && pen->top > &pen->block->open[1];
-    if (is_open && make_room(pen, 1)) {
+    if (pen->too_deep > 0 || pen->top == &pen->block->open[1]) {
+        pen_end_slow(pen, 0, 0, 0);
+        pen_begin_slow(pen, name, flags, clock);
+    } else if (make_room(pen, 1)) {
         pen_switch(pen, name, flags, clock);
     } else {
-        pen_end_slow(pen, ticks_now(clock), 0, 0);
+        drop_innermost(pen, ticks_now(clock));
         pen_begin_slow(pen, name, flags, clock);
     }
 }

@@ -6,7 +6,6 @@
 #include "run_dir.h"
 #include "stepscope/reader.h"
 #include "system.h"
-#include <errno.h>
 #include <stdio.h>
 #include <unistd.h>
 
@@ -336,12 +335,12 @@ int session_start(const struct ss_options *options)
     enter(&visit);
     int32_t mine = session_tls.gate;
     set_pen_gate(&session_tls, GATE_BUSY);
-    stay_resident();
     struct run_settings wanted;
     run_dir_settings(&wanted, options, DEFAULT_CAP);
     pthread_mutex_lock(&life_lock);
     int error = start_once(&wanted);
     pthread_mutex_unlock(&life_lock);
+    stay_resident();
     set_pen_gate(&session_tls, mine);
     system_leave(&visit);
     return error;
@@ -477,12 +476,14 @@ struct pen *session_pen(void)
         return NULL;
     }
     bool ready = false;
-    /* An event from here on is our own: malloc() may be hooked. */
-    set_pen_gate(pen, GATE_BUSY);
     struct system_visit visit;
     enter(&visit);
-    stay_resident();
+    /* An event from here on is our own: malloc() may be hooked. */
+    set_pen_gate(pen, GATE_BUSY);
     struct session *session = session_for_event();
+    if (session) {
+        stay_resident();
+    }
     if (session && system_coarse_ns() >= atomic_load(&deny_until_ns)) {
         pthread_mutex_lock(&recorder_lock);
         ready = pick_up_pen(pen);

@@ -21,7 +21,7 @@ struct session {
     struct store store;
     struct helper helper;
     enum ss_clock clock;
-    int32_t gate;   /* its number at the gate */
+    _Atomic int32_t gate; /* its number at the gate; another one after a fork */
     uint32_t users; /* threads that have a lane, and the session's own reference */
 
     struct lane *chunks[LANE_CHUNKS];

@@ -6,6 +6,7 @@
 #include <fcntl.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #ifndef MADV_POPULATE_WRITE
@@ -210,7 +211,9 @@ void store_fill(struct store *store, uint32_t want, uint8_t (*stage_of)(uint16_t
             !store->sealed_first) {
             break;
         }
-        struct segment *segment = make_ready(store, stage_of);
+        /* At most a quarter of the file waits empty while another part is given up for it. */
+        bool needed = store_pool_level(store) <= store->count / 4;
+        struct segment *segment = make_ready(store, needed ? stage_of : NULL);
         if (!segment) {
             break;
         }
@@ -284,6 +287,17 @@ void store_evict(struct store *store, int64_t now_ns)
         }
         store->evict_next = segment->next;
         store->unevicted--;
+    }
+    pthread_mutex_unlock(&store->lock);
+}
+
+void store_check_file(struct store *store)
+{
+    struct stat st;
+    pthread_mutex_lock(&store->lock);
+    if (store_file_is_ours(store) && fstat(store->fd, &st) == 0 && st.st_nlink == 0) {
+        store_note_error(store, SS_E_GONE);
+        store->cap = store->count;
     }
     pthread_mutex_unlock(&store->lock);
 }

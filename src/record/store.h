@@ -87,6 +87,9 @@ uint32_t store_collect_sealed(struct store *store, int64_t now_ns);
 /* Hands sealed segments to writeback and, some seconds later, unmaps and uncaches them. */
 void store_evict(struct store *store, int64_t now_ns);
 
+/* A file that was deleted grows no more: nobody would ever find what is in it. */
+void store_check_file(struct store *store);
+
 /* Makes the pages of [p, p + bytes) writable without changing them. */
 void store_touch(unsigned char *p, size_t bytes);
 

@@ -4,6 +4,7 @@
 #include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <link.h>
 #include <linux/futex.h>
 #include <pthread.h>
 #include <signal.h>
@@ -130,8 +131,11 @@ void system_unmap(void *memory, size_t bytes)
 void system_stay_resident(void)
 {
     Dl_info info;
-    if (dladdr((void *)(uintptr_t)system_stay_resident, &info) && info.dli_fname) {
-        (void)dlopen(info.dli_fname, RTLD_LAZY | RTLD_NOLOAD | RTLD_NODELETE);
+    struct link_map *map = NULL;
+    void *here = (void *)(uintptr_t)system_stay_resident;
+    if (dladdr1(here, &info, (void **)&map, RTLD_DL_LINKMAP) && map &&
+        map->l_name[0]) { /* the program itself has no name, and stays anyway */
+        (void)dlopen(map->l_name, RTLD_LAZY | RTLD_NOLOAD | RTLD_NODELETE);
     }
 }
 
@@ -177,16 +181,22 @@ static bool main_thread_has_ended(void)
     return p && strncmp(p, ") Z", 3) == 0;
 }
 
+/* Also true of a thread that has just ended. */
+static bool is_thread_called(const char *tid, const char *name)
+{
+    char path[300], text[32];
+    snprintf(path, sizeof path, "/proc/self/task/%s/comm", tid);
+    size_t n = system_read_file(path, text, sizeof text);
+    return n == 0 || (n == strlen(name) + 1 && strncmp(text, name, n - 1) == 0);
+}
+
 bool system_only_threads_called(const char *name)
 {
     DIR *threads = main_thread_has_ended() ? opendir("/proc/self/task") : NULL;
     bool only = threads != NULL;
     for (struct dirent *entry; only && (entry = readdir(threads));) {
-        char path[300], text[32];
-        snprintf(path, sizeof path, "/proc/self/task/%s/comm", entry->d_name);
-        size_t n = system_read_file(path, text, sizeof text);
-        only = n == 0 || strtol(entry->d_name, NULL, 10) == getpid() ||
-               (n == strlen(name) + 1 && strncmp(text, name, n - 1) == 0);
+        only = entry->d_name[0] == '.' || strtol(entry->d_name, NULL, 10) == getpid() ||
+               is_thread_called(entry->d_name, name);
     }
     if (threads) {
         closedir(threads);

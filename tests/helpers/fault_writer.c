@@ -11,6 +11,7 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <pthread.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -19,7 +20,15 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { EXIT_CODE = 7, BURST = 500, THREADS = 3, FIRST_FREE_FD = 3, LAST_FD = 1024 };
+enum {
+    EXIT_CODE = 7,
+    SLOW_BURST = 500, /* spans a millisecond, or a little more */
+    FAST_BURST = 4000,
+    THREADS = 3,
+    FIRST_FREE_FD = 3,
+    LAST_FD = 1024,
+    PATIENCE = 20000 /* milliseconds */
+};
 
 static ss_name stages[3];
 static int64_t number; /* of the next span */
@@ -30,11 +39,16 @@ static void one_span(int64_t n)
     ss_end(0, n);
 }
 
-static void do_spans(long count)
+static void burst_of(long count)
 {
     for (long i = 0; i < count; i++) {
         one_span(number++);
     }
+}
+
+static void do_spans(long count)
+{
+    burst_of(count);
     printf("%ld spans\n", count);
 }
 
@@ -44,31 +58,60 @@ static void rest(void)
     nanosleep(&millisecond, NULL);
 }
 
-/* At a pace that the helper thread can follow, on a busy machine too. */
-static void do_paced(long count)
+static void bursts(long count, long size)
 {
-    for (long i = 0; i < count; i++) {
-        one_span(number++);
-        if (i % BURST == 0) {
-            rest();
-        }
+    for (long left = count; left > 0; left -= size) {
+        burst_of(left < size ? left : size);
+        rest();
     }
     printf("%ld spans\n", count);
 }
 
+/* At a pace that the helper thread can follow, on a busy machine too. */
+static void do_paced(long count)
+{
+    bursts(count, SLOW_BURST);
+}
+
+static void do_fast(long count)
+{
+    bursts(count, FAST_BURST);
+}
+
+static bool read_line(void)
+{
+    char c = 0;
+    while (c != '\n') {
+        if (read(STDIN_FILENO, &c, 1) != 1) {
+            return false;
+        }
+    }
+    return true;
+}
+
+/* How many depends on the test, so it is no output of the program. */
 static void do_until_line(long unused)
 {
     (void)unused;
-    char line[16];
     struct pollfd input = {.fd = STDIN_FILENO, .events = POLLIN};
-    long count = 0;
+    int64_t before = number;
     do {
-        for (int i = 0; i < BURST; i++, count++) {
-            one_span(number++);
-        }
+        burst_of(SLOW_BURST);
     } while (poll(&input, 1, 1) == 0);
-    ssize_t n = read(STDIN_FILENO, line, sizeof line);
-    printf("%ld spans%s\n", count, n > 0 ? "" : ", no line");
+    printf("status: %ld spans\n", (long)(number - before));
+    printf("%s\n", read_line() ? "a line" : "no line");
+}
+
+/* Until the recording has a problem. */
+static void do_until_loss(long unused)
+{
+    (void)unused;
+    int64_t before = number;
+    for (int i = 0; i < PATIENCE && strncmp(ss_status(), "recording to", 12) == 0; i++) {
+        burst_of(SLOW_BURST);
+        rest();
+    }
+    printf("status: %ld spans\n", (long)(number - before));
 }
 
 static void *thread_main(void *argument)
@@ -98,12 +141,9 @@ static void do_threads(long count)
 static void do_wait(long unused)
 {
     (void)unused;
-    char line[16];
     printf("waiting\n");
     fflush(stdout);
-    if (read(STDIN_FILENO, line, sizeof line) <= 0) {
-        printf("no line\n");
-    }
+    printf("%s\n", read_line() ? "a line" : "no line");
 }
 
 static void do_status(long unused)
@@ -187,12 +227,20 @@ static void do_child(long count)
 static const struct command {
     const char *word;
     void (*run)(long number);
-} COMMANDS[] = {{"spans", do_spans},           {"paced", do_paced},
-                {"until_line", do_until_line}, {"threads", do_threads},
-                {"wait", do_wait},             {"status", do_status},
-                {"stop", do_stop},             {"use_fds", do_use_fds},
-                {"close_fds", do_close_fds},   {"own_files", do_own_files},
-                {"child", do_child},           {"limit_memory", do_limit_memory}};
+} COMMANDS[] = {{"spans", do_spans},
+                {"paced", do_paced},
+                {"fast", do_fast},
+                {"until_loss", do_until_loss},
+                {"until_line", do_until_line},
+                {"threads", do_threads},
+                {"wait", do_wait},
+                {"status", do_status},
+                {"stop", do_stop},
+                {"use_fds", do_use_fds},
+                {"close_fds", do_close_fds},
+                {"own_files", do_own_files},
+                {"child", do_child},
+                {"limit_memory", do_limit_memory}};
 
 static const struct command *find(const char *text, size_t length)
 {
@@ -209,7 +257,8 @@ int main(int argc, char **argv)
 {
     stages[0] = ss_intern("load", SS_STAGE_DATA, SS_ROLE_NONE, SS_SCOPE_NONE, NULL);
     stages[1] = ss_intern("forward", SS_STAGE_FORWARD, SS_ROLE_NONE, SS_SCOPE_NONE, NULL);
-    stages[2] = ss_intern("backward", SS_STAGE_BACKWARD, SS_ROLE_NONE, SS_SCOPE_NONE, NULL);
+    stages[2] =
+        ss_intern("backward", SS_STAGE_BACKWARD, SS_ROLE_NONE, SS_SCOPE_NONE, NULL);
     for (int i = 1; i < argc; i++) {
         size_t length = strcspn(argv[i], ":");
         const struct command *command = find(argv[i], length);

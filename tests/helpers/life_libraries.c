@@ -46,7 +46,8 @@ static int plugin_comes_and_goes(char **arguments)
         sem_post(&closed);
         pthread_join(thread, NULL);
         if (i == 5 || i == ROUNDS) {
-            dprintf(STDOUT_FILENO, "mappings %ld\n", mappings());
+            dprintf(STDOUT_FILENO, "mappings %ld, %ld KB\n", mappings(),
+                    status_number("VmSize:"));
         }
     }
     say(ROUNDS * 20L, 0, 0);
@@ -60,7 +61,8 @@ static int copies_side_by_side(char **arguments)
     void *plugin = dlopen(arguments[1], RTLD_NOW | RTLD_LOCAL);
     void (*begin)(uint32_t, unsigned) = loaded(shared, "ss_begin");
     void (*end)(unsigned, int64_t) = loaded(shared, "ss_end");
-    record_function *record = (record_function *)(uintptr_t)loaded(plugin, "plugin_record");
+    record_function *record =
+        (record_function *)(uintptr_t)loaded(plugin, "plugin_record");
     for (int i = 0; i < 30; i++) {
         begin(0, 0);
         record_spans(1);

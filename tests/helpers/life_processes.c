@@ -35,7 +35,8 @@ static int leaf(char **unused)
 static int fork_with_open_spans(char **unused)
 {
     (void)unused;
-    ss_name name = ss_intern("open", SS_STAGE_CALLBACK, SS_ROLE_NONE, SS_SCOPE_NONE, NULL);
+    ss_name name =
+        ss_intern("open", SS_STAGE_CALLBACK, SS_ROLE_NONE, SS_SCOPE_NONE, NULL);
     ss_begin(name, 0);
     ss_begin(name, 0);
     record_spans(100);
@@ -271,9 +272,10 @@ static int daemonise(char **arguments)
 static int end_with_threads(char **arguments)
 {
     int fd = open(arguments[1], O_RDWR | O_CREAT | O_TRUNC, 0600);
-    must(fd >= 0 && ftruncate(fd, sizeof(atomic_long[RECORDERS])) == 0, "the file of counts");
-    atomic_long *counts = mmap(NULL, sizeof(atomic_long[RECORDERS]), PROT_READ | PROT_WRITE,
-                               MAP_SHARED, fd, 0);
+    must(fd >= 0 && ftruncate(fd, sizeof(atomic_long[RECORDERS])) == 0,
+         "the file of counts");
+    atomic_long *counts = mmap(NULL, sizeof(atomic_long[RECORDERS]),
+                               PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
     for (int i = 0; i < RECORDERS; i++) {
         pthread_t thread;
         pthread_create(&thread, NULL, record_until_enough, &counts[i]);

@@ -176,7 +176,8 @@ static void *call_while_cancelled(void *unused)
 static int cancelled_in_a_call(char **unused)
 {
     (void)unused;
-    static void (*const calls[])(void) = {first_event, many_names, one_fork, stop_and_start};
+    static void (*const calls[])(void) = {first_event, many_names, one_fork,
+                                          stop_and_start};
     static const char *const names[] = {"begin", "intern", "fork", "stop"};
     sem_init(&cancel_me, 0, 0);
     sem_init(&go_on, 0, 0);
@@ -256,7 +257,8 @@ static int restart_200_times(char **unused)
         ss_stop();
         say(10, 0, 0);
         if (i == 20 || i == 200) {
-            dprintf(STDOUT_FILENO, "mappings %ld\n", mappings());
+            dprintf(STDOUT_FILENO, "mappings %ld, %ld KB\n", mappings(),
+                    status_number("VmSize:"));
         }
     }
     sem_post(&go_on);

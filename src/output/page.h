@@ -1,6 +1,6 @@
-/* A page of text for people: labelled paragraphs, 80 columns wide. */
-#ifndef CLI_PAGE_H
-#define CLI_PAGE_H
+/* A page of text for people: labelled paragraphs and lines, as wide as the terminal. */
+#ifndef OUTPUT_PAGE_H
+#define OUTPUT_PAGE_H
 
 #include <stdint.h>
 
@@ -13,8 +13,10 @@ enum { PAGE_COLUMNS = 80, PAGE_LABEL_COLUMNS = 10 };
 struct page {
     struct sink *out;
     struct buf value; /* the paragraph under construction */
+    size_t columns;
 };
 
+/* 80 columns wide. */
 void page_init(struct page *page, struct sink *out);
 void page_release(struct page *page);
 

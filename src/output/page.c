@@ -1,4 +1,4 @@
-#include "cli/page.h"
+#include "output/page.h"
 
 #include <errno.h>
 
@@ -8,6 +8,7 @@
 void page_init(struct page *page, struct sink *out)
 {
     page->out = out;
+    page->columns = PAGE_COLUMNS;
     buf_init(&page->value);
 }
 
@@ -31,7 +32,7 @@ void page_field(struct page *page, const char *label)
 
     buf_printf(&lines, "%-*s", PAGE_LABEL_COLUMNS, label);
     text_wrap(&lines, buf_text(&page->value), page->value.size, PAGE_LABEL_COLUMNS,
-              PAGE_COLUMNS);
+              page->columns);
     print(page, &lines);
     buf_release(&lines);
 }

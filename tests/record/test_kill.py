@@ -1,0 +1,106 @@
+"""Runs that end by SIGKILL at a random moment: every span whose end call had returned is read back,
+none is invented, none is torn.
+
+tests/helpers/kill_writer records with four threads and says in shared memory which calls have
+returned; it is killed; tests/helpers/kill_check compares. KILLS and KILL_SEED in the environment
+choose how often, and the random numbers of an earlier run.
+"""
+
+import mmap
+import os
+import random
+import re
+import shutil
+import struct
+import subprocess
+import tempfile
+import time
+import unittest
+
+import places
+
+BUILD = os.environ.get("STEPSCOPE_BUILD", "build/release")
+KILLS = int(os.environ.get("KILLS", "1000" if os.environ.get("SOAK") else "20"))
+SEED = int(os.environ.get("KILL_SEED", random.SystemRandom().randrange(1 << 32)))
+
+# struct kill_area of tests/helpers/kill_pattern.h
+THREADS = 4
+AREA_BYTES = 64 * (1 + THREADS)
+CALLS_A_BURST = 600 * 12
+BURSTS = 6
+PATIENCE_S = 60
+
+
+class Kill:
+    """One writer: started, killed, compared."""
+
+    def __init__(self, folder, mode):
+        self.run = os.path.join(folder, "run")
+        self.area_path = os.path.join(folder, "area")
+        with open(self.area_path, "wb") as file:
+            file.truncate(AREA_BYTES)
+        with open(self.area_path, "r+b") as file:
+            self.area = mmap.mmap(file.fileno(), AREA_BYTES)
+        self.writer = subprocess.Popen([os.path.join(BUILD, "kill_writer"), self.run,
+                                        self.area_path, mode])
+
+    def calls(self, thread):
+        return struct.unpack_from("<Q", self.area, 64 * (1 + thread))[0]
+
+    def wait_for(self, thread, calls):
+        """Looks without pause, so that the kill comes while the thread is at work."""
+        end = time.monotonic() + PATIENCE_S
+        while self.calls(thread) < calls:
+            if self.writer.poll() is not None or time.monotonic() > end:
+                raise AssertionError(f"the writer stands still, or ended: {self.writer.poll()}")
+
+    def finish(self):
+        self.writer.kill()
+        self.writer.wait()
+        self.area.close()
+        check = subprocess.run([os.path.join(BUILD, "kill_check"), self.run, self.area_path],
+                               stdout=subprocess.PIPE, text=True, check=False)
+        if check.returncode != 0:
+            raise AssertionError(f"kill_check: {check.returncode}: {check.stdout}")
+        return {key: int(n) for key, n in re.findall(r"(\w+) (\d+)", check.stdout)}
+
+
+class KillTest(unittest.TestCase):
+    def kill_often(self, where, kills):
+        if not os.path.isdir(where):
+            self.skipTest(f"there is no {where}")
+        luck = random.Random(SEED)
+        sums = {}
+        for i in range(kills):
+            with self.subTest(kill=i, seed=SEED):
+                with tempfile.TemporaryDirectory(prefix="stepscope-kill-", dir=where) as folder:
+                    self.kill_once(folder, luck, sums)
+        told = " ".join(f"{key} {n}" for key, n in sums.items())
+        print(f"{kills} kills on {places.file_system(where)} ({where}), seed {SEED}: {told}",
+              flush=True)
+        self.assertGreater(sums.get("read", 0), 0)
+
+    def kill_once(self, folder, luck, sums):
+        mode = luck.choices(["burst", "flood", "start"], [8, 1, 1])[0]
+        kill = Kill(folder, "burst" if mode == "start" else mode)
+        try:
+            if mode == "start":
+                time.sleep(luck.uniform(0, 0.02))
+            else:
+                kill.wait_for(luck.randrange(THREADS), luck.randrange(BURSTS * CALLS_A_BURST))
+        finally:
+            found = kill.finish()
+        for key, n in found.items():
+            sums[key] = sums.get(key, 0) + n
+        if mode == "burst":
+            sums["lost_in_bursts"] = sums.get("lost_in_bursts", 0) + found["lost"]
+
+    def test_memory(self):
+        self.kill_often(places.MEMORY, KILLS - KILLS // 2)
+
+    def test_disk(self):
+        self.kill_often(places.disk(), KILLS // 2)
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,235 @@
+#include "support/script.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+enum { LANES = 8, DEPTH = 16, NAMES = 64, START = 1000 };
+
+struct open {
+    unsigned name, flags, nest;
+    int64_t start;
+};
+
+struct script {
+    struct model *model;
+    struct snapshot *snapshot;
+    int64_t now;
+    uint32_t lane, process;
+    struct open open[LANES][DEPTH];
+    unsigned depth[LANES];
+    struct {
+        const char *text, *object;
+        unsigned stage, role, scope;
+    } names[NAMES];
+    unsigned name_count;
+    struct ss_process facts[LANES];
+    uint32_t processes;
+};
+
+struct script *script_new(void)
+{
+    struct script *script = calloc(1, sizeof *script);
+    script->model = model_new();
+    script->now = START;
+    script->lane = 1;
+    script_process(script, 0, -1);
+    return script;
+}
+
+void script_free(struct script *script)
+{
+    snapshot_free(script->snapshot);
+    model_free(script->model);
+    free(script);
+}
+
+void script_lane(struct script *script, uint32_t lane)
+{
+    script->lane = lane;
+}
+
+void script_process(struct script *script, uint32_t process, int rank)
+{
+    script->process = process;
+    if (process >= script->processes) {
+        struct ss_process *facts = &script->facts[process];
+        script->processes = process + 1;
+        facts->pid = 100 + process;
+        facts->rank = rank;
+        facts->start_ns = script->now;
+        facts->end_ns = script->now;
+        facts->end = SS_END_EXITED;
+        model_process(script->model, process, facts);
+    }
+}
+
+static struct ss_record record_of(const struct script *script, unsigned kind)
+{
+    unsigned depth = script->depth[script->lane];
+    struct ss_record record = {.time_ns = script->now,
+                               .start_ns = script->now,
+                               .end_ns = script->now,
+                               .lane = script->lane,
+                               .owner = 1,
+                               .kind = (uint8_t)kind,
+                               .depth = (uint8_t)depth};
+    record.tid = script->lane == script->process * 2 + 1 ? 100 + script->process
+                                                         : 1000 + script->lane;
+    if (depth > 0) {
+        record.nest = (uint8_t)script->open[script->lane][depth - 1].nest;
+    }
+    return record;
+}
+
+static struct ss_text text_of(const char *text)
+{
+    return (struct ss_text){text, strlen(text)};
+}
+
+unsigned script_name(struct script *script, const char *text, unsigned stage,
+                     unsigned role, unsigned scope, const char *object)
+{
+    for (unsigned i = 0; i < script->name_count; i++) {
+        if (strcmp(script->names[i].text, text) == 0 &&
+            strcmp(script->names[i].object, object) == 0 &&
+            script->names[i].stage == stage) {
+            return i + 1;
+        }
+    }
+    unsigned number = ++script->name_count;
+    assert_true(number < NAMES);
+    script->names[number - 1].text = text;
+    script->names[number - 1].object = object;
+    script->names[number - 1].stage = stage;
+    for (uint32_t process = 0; process < script->processes; process++) {
+        struct ss_record record = record_of(script, SS_KIND_NAME);
+        record.name = (uint16_t)number;
+        record.stage = (uint8_t)stage;
+        record.role = (uint8_t)role;
+        record.scope = (uint8_t)scope;
+        record.u.text.a = text_of(text);
+        record.u.text.b = text_of(object);
+        model_feed(script->model, process, &record);
+    }
+    return number;
+}
+
+void script_pass(struct script *script, int64_t ns)
+{
+    script->now += ns;
+}
+
+int64_t script_now(const struct script *script)
+{
+    return script->now;
+}
+
+void script_begin(struct script *script, unsigned name, unsigned flags)
+{
+    struct open *stack = script->open[script->lane];
+    unsigned depth = script->depth[script->lane]++;
+    assert_true(depth < DEPTH);
+    unsigned stage = script->names[name - 1].stage;
+    unsigned around = depth ? stack[depth - 1].nest : 0;
+    stack[depth].name = name;
+    stack[depth].flags = flags;
+    stack[depth].start = script->now;
+    stack[depth].nest = stage | SS_NEST_OPEN |
+                        (around & (SS_NEST_CLOSED | SS_NEST_OPAQUE)) |
+                        (SS_STAGE_IS_CLOSED(stage) ? SS_NEST_CLOSED : 0u) |
+                        (stage == SS_STAGE_USER ? 0u : SS_NEST_OPAQUE);
+}
+
+void script_end(struct script *script, unsigned flags, int64_t arg)
+{
+    assert_true(script->depth[script->lane] > 0);
+    const struct open *open = &script->open[script->lane][--script->depth[script->lane]];
+    struct ss_record record = record_of(script, SS_KIND_SPAN);
+    record.start_ns = open->start;
+    record.name = (uint16_t)open->name;
+    record.flags = (uint16_t)(open->flags | flags);
+    record.stage = (uint8_t)script->names[open->name - 1].stage;
+    record.u.arg = arg;
+    model_feed(script->model, script->process, &record);
+}
+
+void script_span(struct script *script, unsigned name, unsigned flags, int64_t ns)
+{
+    script_begin(script, name, flags);
+    script_pass(script, ns);
+    script_end(script, 0, 0);
+}
+
+void script_point(struct script *script, unsigned kind, uint64_t value)
+{
+    struct ss_record record = record_of(script, kind);
+    if (kind == SS_KIND_STEP) {
+        record.u.samples = value;
+    } else if (kind == SS_KIND_EPOCH_BEGIN) {
+        record.u.epoch = value;
+    } else {
+        record.name = (uint16_t)value;
+    }
+    model_feed(script->model, script->process, &record);
+}
+
+void script_plan(struct script *script, uint64_t steps, uint64_t epochs,
+                 uint64_t per_epoch, uint64_t batch)
+{
+    struct ss_record record = record_of(script, SS_KIND_PLAN);
+    const uint64_t plan[4] = {steps, epochs, per_epoch, batch};
+    memcpy(record.u.plan, plan, sizeof plan);
+    model_feed(script->model, script->process, &record);
+}
+
+static void check_books(const struct snapshot *snapshot)
+{
+    for (size_t i = 0; i < snapshot->thread_count; i++) {
+        int64_t sum = 0;
+        for (int k = 0; k < MODEL_SEGMENT_COUNT; k++) {
+            assert_true(snapshot->threads[i].segment_ns[k] >= 0);
+            sum += snapshot->threads[i].segment_ns[k];
+        }
+        assert_int_equal(sum, snapshot->threads[i].wall_ns);
+    }
+    for (size_t i = 0; i < snapshot->loop_count; i++) {
+        const struct snap_loop *loop = &snapshot->loops[i];
+        int64_t segments = 0, stages = 0;
+        for (int k = 0; k < MODEL_SEGMENT_COUNT; k++) {
+            segments += loop->segment_ns[k];
+        }
+        for (int k = 0; k < SS_STAGE_COUNT; k++) {
+            stages += loop->stage[k].total_ns;
+        }
+        assert_int_equal(segments, loop->wall_ns);
+        assert_int_equal(stages, loop->steady_ns);
+    }
+}
+
+const struct snapshot *script_finish(struct script *script)
+{
+    for (uint32_t i = 0; i < script->processes; i++) {
+        script->facts[i].end_ns = script->now;
+        model_process(script->model, i, &script->facts[i]);
+    }
+    model_finish(script->model);
+    script->snapshot = model_snapshot(script->model);
+    assert_non_null(script->snapshot);
+    assert_int_equal(model_error(script->model), 0);
+    check_books(script->snapshot);
+    return script->snapshot;
+}
+
+const struct snap_span *script_find(const struct snapshot *snapshot, const char *text)
+{
+    for (size_t i = 0; i < snapshot->span_count; i++) {
+        if (strcmp(snapshot->spans[i].text, text) == 0) {
+            return &snapshot->spans[i];
+        }
+    }
+    return NULL;
+}

@@ -1,0 +1,38 @@
+/* A play for the step model: threads that record spans at exact times, without clock or files.
+ *
+ * Time stands still but for script_pass(). Depth and nesting are filled in as the recorder does.
+ * Records go to the model when they would be written, so in time order. */
+#ifndef TESTS_SCRIPT_H
+#define TESTS_SCRIPT_H
+
+#include "model/snapshot.h"
+
+struct script;
+
+struct script *script_new(void);
+void script_free(struct script *script);
+
+/* Which lane acts from now on: 1 is the main thread of process 0. */
+void script_lane(struct script *script, uint32_t lane);
+void script_process(struct script *script, uint32_t process, int rank);
+
+/* A name; the same arguments give the same number. */
+unsigned script_name(struct script *script, const char *text, unsigned stage,
+                     unsigned role, unsigned scope, const char *object);
+
+void script_pass(struct script *script, int64_t ns);
+int64_t script_now(const struct script *script);
+void script_begin(struct script *script, unsigned name, unsigned flags);
+void script_end(struct script *script, unsigned flags, int64_t arg);
+/* begin, pass, end */
+void script_span(struct script *script, unsigned name, unsigned flags, int64_t ns);
+/* STEP (samples), LOOP_BEGIN (name), LOOP_END, EPOCH_BEGIN (number), EPOCH_END. */
+void script_point(struct script *script, unsigned kind, uint64_t value);
+void script_plan(struct script *script, uint64_t steps, uint64_t epochs,
+                 uint64_t per_epoch, uint64_t batch);
+
+/* Ends all and takes the books; checks that they close: segments and stages add up. */
+const struct snapshot *script_finish(struct script *script);
+const struct snap_span *script_find(const struct snapshot *snapshot, const char *text);
+
+#endif
