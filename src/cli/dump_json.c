@@ -181,6 +181,8 @@ static void put_place(struct json *json, const struct ss_record *record)
         return;
     json_uint(json, "depth", record->depth);
     json_uint(json, "nest", record->nest);
+    if (record->kind == SS_KIND_SYSTEM)
+        return; /* its flags are its state */
     json_begin_array(json, "flags");
     for (unsigned bit = 0; SS_FLAG_ALL >> bit; bit++)
         if (record->flags >> bit & 1)

@@ -74,24 +74,29 @@ size_t lane_reader_open_spans(struct lane_reader *reader,
         return 0;
     memcpy(out, head + offsetof(struct ss_lane_block, open) + sizeof *out,
            depth * sizeof *out);
-    return keep_open(reader, out, depth);
+    const size_t kept = keep_open(reader, out, depth);
+    reader->latest_open = 0;
+    for (size_t i = 0; i < kept; i++)
+        if (reader->latest_open < out[i].start_ticks)
+            reader->latest_open = out[i].start_ticks;
+    return kept;
 }
 
-static uint64_t end_of_open(const struct lane_reader *reader,
-                            const struct ss_open_span *span)
+/* One end for all of them: a parent does not end before its child. */
+static uint64_t end_of_open(const struct lane_reader *reader)
 {
     uint64_t end = process_file_death(reader->walk.lane->file);
 
     if (end < reader->last_ticks)
         end = reader->last_ticks;
-    return end < span->start_ticks ? span->start_ticks : end;
+    return end < reader->latest_open ? reader->latest_open : end;
 }
 
 void lane_reader_close_span(struct lane_reader *reader, const struct ss_open_span *span,
                             struct ss_record *out)
 {
     const struct process_file *const file = reader->walk.lane->file;
-    const uint64_t end = end_of_open(reader, span);
+    const uint64_t end = end_of_open(reader);
 
     lane_reader_fill(reader, &span->head, out);
     if (file->info.end != SS_END_LIVE)
@@ -118,7 +123,7 @@ static bool peek_unfinished(struct lane_reader *reader)
     reader->closed++;
     reader->next = NEXT_UNFINISHED;
     const ss_ns end_ns =
-        timeline_ns(&file->timeline, end_of_open(reader, &reader->open), &reader->line);
+        timeline_ns(&file->timeline, end_of_open(reader), &reader->line);
     if (end_ns > reader->time_ns)
         reader->time_ns = end_ns;
     return true;

@@ -19,11 +19,12 @@ struct lane_reader {
     unsigned closed;          /* open spans that were given as unfinished */
     const uint8_t *unit;      /* NEXT_RECORD: its first unit */
     struct ss_open_span open; /* NEXT_UNFINISHED */
-    ss_ns start_ns; /* of a span or another window, and its end or the record's own */
-    ss_ns own_ns;   /* time: both of one look at the clock's calibrations */
-    ss_ns time_ns;  /* own_ns, or later if a record before it was later */
-    uint64_t last_ticks; /* latest of all records so far */
-    uint64_t span_start; /* of the last span record */
+    uint64_t latest_open;     /* latest start among the open spans, in ticks */
+    ss_ns start_ns;           /* if it has a start and an end */
+    ss_ns own_ns;             /* its end, or its only time */
+    ss_ns time_ns;            /* the same, or later if a record before it was later */
+    uint64_t last_ticks;      /* latest of all records so far */
+    uint64_t span_start;      /* of the last span record */
     uint8_t span_depth;
     bool any_span;
     uint32_t tid, owner;
@@ -75,6 +76,7 @@ static inline void lane_reader_set_span(struct lane_reader *reader, const uint8_
     reader->span_start = load_u64(unit + offsetof(struct ss_rec_span, start_ticks));
     reader->span_depth = unit[offsetof(struct ss_head, depth)];
     reader->any_span = true;
+    lane_reader_set_start(reader, reader->span_start);
     lane_reader_set_time(reader,
                          load_u64(unit + offsetof(struct ss_rec_span, end_ticks)));
 }

@@ -19,7 +19,8 @@ enum {
     TOUCH_AHEAD = 8192,
     STACK_BYTES = 256 * 1024,
     COST_SPANS = 256,
-    COST_TRIES = 8
+    COST_TRIES = 8,
+    BEAT_TRIES = 3 /* in one of them the thread is not interrupted */
 };
 static const int64_t SECOND_NS = 1000000000;
 static const char THREAD_NAME[] = "stepscope";
@@ -28,7 +29,7 @@ static void beat(struct session *session)
 {
     struct ss_file_header *header = session->store.header;
     struct ticks_pair now;
-    ticks_read_pair(session->clock, 1, &now);
+    ticks_read_pair(session->clock, BEAT_TRIES, &now);
     uint64_t beats = header->beats + 1;
     header->beat[beats & 1].ticks = now.ticks;
     header->beat[beats & 1].raw_ns = now.raw_ns;

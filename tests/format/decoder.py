@@ -541,9 +541,9 @@ class Process:
         if not self.dead:
             return
         last = lane.records[-1].time if lane.records else self.header.start_ticks
-        death = max(time_of_death(self.header), last)
+        starts = [start for start, head in spans]
+        end = max(time_of_death(self.header), last, *starts) if starts else last
         for start, head in reversed(spans):
-            end = max(death, start)
             last = max(last, end)
             head = head._replace(flags=head.flags | UNFINISHED)
             fields = {"start_ticks": start, "end_ticks": end, "arg": 0}
@@ -659,7 +659,9 @@ def json_object(process, time_ns, index, lane, record):
     line = {"kind": kind, "time_ns": time_ns, "process": index, "lane": lane,
             "tid": record.tid, "owner": record.owner}
     if kind not in WITHOUT_HEAD:
-        line.update(depth=head.depth, nest=head.nest, flags=flag_words(head.flags))
+        line.update(depth=head.depth, nest=head.nest)
+        if kind != "system":
+            line["flags"] = flag_words(head.flags)
     if kind in ("span", "loop_begin", "counter", "mark", "system"):
         name = process.names.find(head.name)
         line.update(name=name.text, name_id=head.name)

@@ -63,11 +63,11 @@ static void the_time_of_death_is_end_ticks_if_the_recorder_said_so(void **state)
     assert_int_equal(ss_run_process(run, 0)->end, SS_END_STOPPED);
     ss_run_close(run);
     synth_header(synth)->state = SS_FILE_OPEN;
-    synth_header(synth)->beats = 0; /* no sign of life: the start, or that of the span */
+    synth_header(synth)->beats = 0; /* no sign of life: the start of the innermost span */
     run = reading_open(synth);
     assert_int_equal(reading_of(run, 1, r, 4), 4);
     assert_int_equal(r[1].end_ns, 4000);
-    assert_int_equal(r[3].end_ns, 2000);
+    assert_int_equal(r[3].end_ns, 4000);
     assert_int_equal(r[3].time_ns, 4000);
     ss_run_close(run);
     synth_free(synth);

@@ -1,7 +1,9 @@
-/* Clocks: pairs of ticks and nanoseconds, and a recorder that may not read the counter of the
- * processor, as in many virtual machines and under seccomp: it has no fast path. */
+/* Clocks: pairs of ticks and nanoseconds, a thread that is interrupted while it reads them, and a
+ * recorder that may not use the counter of the processor, as in many virtual machines: it has no
+ * fast path. */
 #include <setjmp.h>
 #include <stdarg.h>
+#include <stdatomic.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <sys/prctl.h>
@@ -27,6 +29,30 @@ int prctl(int option, ...)
         return 0;
     }
     return (int)syscall(SYS_prctl, option, first, 0L, 0L, 0L);
+}
+
+static _Atomic int stalls; /* every so many readings, a thread other than the first is held up */
+enum { STALL_NS = 200000 };
+
+static int64_t raw_ns(void)
+{
+    struct timespec t;
+    syscall(SYS_clock_gettime, CLOCK_MONOTONIC_RAW, &t);
+    return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
+}
+
+/* In place of that of the C library: may be interrupted right after it has read the clock. */
+int clock_gettime(clockid_t clock, struct timespec *out)
+{
+    static _Atomic int readings;
+    const int result = (int)syscall(SYS_clock_gettime, clock, out);
+    const int every = atomic_load(&stalls);
+
+    if (every > 0 && clock == CLOCK_MONOTONIC_RAW && syscall(SYS_gettid) != getpid() &&
+        atomic_fetch_add(&readings, 1) % every == 0)
+        for (const int64_t end = raw_ns() + STALL_NS; raw_ns() < end;) {
+        }
+    return result;
 }
 
 static int forbid_counter(void **state)
@@ -69,6 +95,54 @@ static void a_rate_needs_two_times(void **state)
     assert_int_equal(ticks_per_second(&a, &b), 3000000000);
     assert_int_equal(ticks_per_second(&a, &a), 0);
     assert_int_equal(ticks_per_second(&b, &a), 0);
+}
+
+struct beat {
+    uint64_t ticks;
+    int64_t raw_ns;
+};
+
+/* The next one that comes, as a reader would find it if the process died now. */
+static struct beat next_beat(const struct own_run *own)
+{
+    uint64_t beats;
+    struct beat beat;
+
+    assert_true(own_run_catch_up(own));
+    do {
+        beats = __atomic_load_n(&own->header->beats, __ATOMIC_ACQUIRE);
+        beat.ticks = own->header->beat[beats & 1].ticks;
+        beat.raw_ns = own->header->beat[beats & 1].raw_ns;
+        __atomic_thread_fence(__ATOMIC_ACQUIRE);
+    } while (__atomic_load_n(&own->header->beats, __ATOMIC_RELAXED) != beats);
+    return beat;
+}
+
+/* The last beat is one of the two points that times in the last second of a killed process are
+ * reckoned from: it must be right even if the helper thread was held up while it read the clocks. */
+static void a_beat_is_right_even_if_its_thread_is_held_up(void **state)
+{
+    struct own_run *own = *state;
+    enum { BEATS = 10 };
+    struct beat beats[BEATS];
+    struct ticks_pair first, last;
+    const enum ss_clock clock = ticks_choose();
+
+    own_run_start(own, 0);
+    ticks_read_pair(clock, 100, &first);
+    atomic_store(&stalls, 3);
+    for (int i = 0; i < BEATS; i++)
+        beats[i] = next_beat(own);
+    atomic_store(&stalls, 0);
+    ticks_read_pair(clock, 100, &last);
+
+    const double ns_per_tick =
+        (double)(last.raw_ns - first.raw_ns) / (double)(last.ticks - first.ticks);
+    for (int i = 0; i < BEATS; i++) {
+        const double expected = (double)(beats[i].ticks - first.ticks) * ns_per_tick;
+        const double off_ns = (double)(beats[i].raw_ns - first.raw_ns) - expected;
+        assert_true(off_ns < 1000 && off_ns > -1000);
+    }
 }
 
 static void without_the_counter_ticks_are_nanoseconds(void **state)
@@ -123,6 +197,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_pair_lies_between_two_readings),
         cmocka_unit_test(a_rate_needs_two_times),
+        OWN_RUN_TEST(a_beat_is_right_even_if_its_thread_is_held_up),
         cmocka_unit_test_setup_teardown(without_the_counter_ticks_are_nanoseconds,
                                         forbid_counter, allow_counter),
         cmocka_unit_test_setup_teardown(without_the_counter_all_is_recorded_too, forbid_counter,

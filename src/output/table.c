@@ -1,0 +1,152 @@
+#include "output/table.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/text.h"
+#include "output/bar.h"
+
+enum { GAP = 2, BAR_LEAST = 4, BAR_MOST = 50, TEXT_LEAST = 8 };
+
+void table_init(struct table *table)
+{
+    *table = (struct table){0};
+}
+
+void table_release(struct table *table)
+{
+    buf_release(&table->cells);
+}
+
+void table_column(struct table *table, const char *title, enum table_kind kind)
+{
+    if (table->columns < TABLE_COLUMNS)
+        table->column[table->columns++] = (struct table_column){title, kind};
+}
+
+void table_text(struct table *table, const char *text)
+{
+    buf_add(&table->cells, text, strlen(text) + 1);
+    table->count++;
+}
+
+void table_cell(struct table *table, const char *format, ...)
+{
+    char text[256];
+    va_list arguments;
+
+    va_start(arguments, format);
+    vsnprintf(text, sizeof text, format, arguments);
+    va_end(arguments);
+    table_text(table, text);
+}
+
+void table_bar(struct table *table, double share, int colour)
+{
+    table_cell(table, "%.9f %d", share, colour);
+}
+
+static size_t widest(const struct table *table, size_t column)
+{
+    const char *cell = buf_text(&table->cells);
+    size_t width = strlen(table->column[column].title);
+
+    for (size_t i = 0; i < table->count; i++, cell += strlen(cell) + 1) {
+        size_t own = i % table->columns == column ? text_width(cell, strlen(cell)) : 0;
+        width = own > width ? own : width;
+    }
+    return width;
+}
+
+/* The column that gives way: a bar, else the first text. */
+static size_t flexible(const struct table *table)
+{
+    size_t found = 0;
+
+    for (size_t i = table->columns; i-- > 0;)
+        if (table->column[i].kind == TABLE_TEXT)
+            found = i;
+    for (size_t i = 0; i < table->columns; i++)
+        if (table->column[i].kind == TABLE_BAR)
+            found = i;
+    return found;
+}
+
+static void measure(const struct table *table, size_t page_columns,
+                    size_t width[TABLE_COLUMNS])
+{
+    const size_t soft = flexible(table);
+    const bool is_bar = table->column[soft].kind == TABLE_BAR;
+    size_t others = GAP * (table->columns - 1);
+
+    for (size_t i = 0; i < table->columns; i++) {
+        width[i] = table->column[i].kind == TABLE_BAR ? 0 : widest(table, i);
+        others += i == soft ? 0 : width[i];
+    }
+    const size_t least = is_bar ? BAR_LEAST : TEXT_LEAST;
+    const size_t most = is_bar ? BAR_MOST : width[soft];
+    size_t left = page_columns > others ? page_columns - others : 0;
+    left = left > most ? most : left;
+    width[soft] = left < least ? least : left;
+}
+
+static void add_cell(struct buf *line, const char *cell, enum table_kind kind,
+                     size_t width, const struct report_style *style)
+{
+    if (kind == TABLE_BAR) {
+        char *rest;
+        double share = strtod(cell, &rest);
+        bar_add(line, share, width, (int)strtol(rest, NULL, 10), style);
+        return;
+    }
+    size_t own = text_width(cell, strlen(cell));
+    size_t space = own < width ? width - own : 0;
+    if (kind == TABLE_NUMBER)
+        buf_add_repeated(line, ' ', space);
+    text_fit(line, cell, strlen(cell), width);
+    if (kind == TABLE_TEXT)
+        buf_add_repeated(line, ' ', space);
+}
+
+static void end_line(struct page *page)
+{
+    struct buf *line = &page->value;
+
+    while (line->size > 0 && line->data[line->size - 1] == ' ')
+        line->data[--line->size] = '\0';
+    page_line(page);
+}
+
+static void print_titles(const struct table *table, const size_t *width,
+                         struct page *page, const struct report_style *style)
+{
+    buf_add_text(&page->value, style_faint(style));
+    for (size_t i = 0; i < table->columns; i++) {
+        const enum table_kind kind = table->column[i].kind;
+        buf_add_repeated(&page->value, ' ', i > 0 ? GAP : 0);
+        add_cell(&page->value, table->column[i].title,
+                 kind == TABLE_BAR ? TABLE_TEXT : kind, width[i], style);
+    }
+    buf_add_text(&page->value, style_plain(style));
+    end_line(page);
+}
+
+void table_print(struct table *table, struct page *page, const struct report_style *style)
+{
+    size_t width[TABLE_COLUMNS];
+    const char *cell = buf_text(&table->cells);
+
+    measure(table, page->columns, width);
+    print_titles(table, width, page, style);
+    for (size_t i = 0; i < table->count; i++, cell += strlen(cell) + 1) {
+        const size_t column = i % table->columns;
+        buf_add_repeated(&page->value, ' ', column > 0 ? GAP : 0);
+        add_cell(&page->value, cell, table->column[column].kind, width[column], style);
+        if (column + 1 == table->columns)
+            end_line(page);
+    }
+    buf_reset(&table->cells);
+    table->count = 0;
+}

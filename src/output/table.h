@@ -1,0 +1,43 @@
+/* A table as wide as its cells need and no wider than the page. One column gives way: a bar gets
+ * what the others leave, else a text is cut. */
+#ifndef OUTPUT_TABLE_H
+#define OUTPUT_TABLE_H
+
+#include "base/compiler.h"
+#include "output/page.h"
+#include "output/report.h"
+
+enum { TABLE_COLUMNS = 20 };
+
+enum table_kind {
+    TABLE_NUMBER, /* to the right */
+    TABLE_TEXT,   /* to the left; the first one gives way if there is no bar */
+    TABLE_BAR
+};
+
+struct table_column {
+    const char *title;
+    enum table_kind kind;
+};
+
+struct table {
+    struct table_column column[TABLE_COLUMNS];
+    size_t columns;
+    struct buf cells; /* each ends with 0 */
+    size_t count;
+};
+
+void table_init(struct table *table);
+void table_release(struct table *table);
+void table_column(struct table *table, const char *title, enum table_kind kind);
+
+/* The cells of a row, from left to right. Texts may be anything, the rest is ours. */
+void table_text(struct table *table, const char *text);
+void table_cell(struct table *table, const char *format, ...) ATTR_PRINTF(2, 3);
+void table_bar(struct table *table, double share, int colour);
+
+/* Prints the titles and the rows, and empties the table but for its columns. */
+void table_print(struct table *table, struct page *page,
+                 const struct report_style *style);
+
+#endif

@@ -1,0 +1,17 @@
+/* Brings the files of a run home, from the local directory that its processes recorded into. */
+#ifndef SUPERVISE_CARRY_H
+#define SUPERVISE_CARRY_H
+
+#include <stdbool.h>
+
+#include "stepscope/error.h"
+
+/* Copies every file of `from` to `to`, each under another name first. Stops when `may_go_on` says
+ * so. 0, or SS_E with a sentence; `from` stays as it is. */
+int carry_home(const char *from, const char *to, bool (*may_go_on)(void *context),
+               void *context, struct ss_error *error);
+
+/* Removes the files and the directory. */
+void carry_remove(const char *from);
+
+#endif

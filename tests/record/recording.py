@@ -1,0 +1,108 @@
+"""What the tests of a recorder in trouble share: programs, folders, and what a run holds."""
+
+import collections
+import contextlib
+import ctypes
+import glob
+import json
+import os
+import subprocess
+import tempfile
+import unittest
+
+import places
+
+BUILD = os.path.abspath(os.environ.get("STEPSCOPE_BUILD", "build/release"))
+PATIENCE_S = 120
+CLONE_NEWNS = 0x00020000
+
+
+def program(name):
+    return os.path.join(BUILD, name)
+
+
+def is_sanitized():
+    """Address sanitizers need all of the address space, and to be loaded first."""
+    with open(program("meson-info/intro-buildoptions.json"), encoding="utf-8") as file:
+        return any(o["name"] == "b_sanitize" and o["value"] != "none" for o in json.load(file))
+
+
+def environment(run=None, **more):
+    """That of the caller, with recording into `run` or without any."""
+    env = {k: v for k, v in os.environ.items() if not k.startswith("STEPSCOPE_")}
+    if run:
+        env["STEPSCOPE_RUN"] = run
+    env.update(more)
+    return env
+
+
+def info(run):
+    """What `stepscope info --json` says of a run."""
+    done = subprocess.run([program("stepscope"), "info", "--json", run], check=True,
+                          stdout=subprocess.PIPE, timeout=PATIENCE_S, env=environment())
+    return json.loads(done.stdout)
+
+
+def records(run, kind):
+    """All records of one kind, in time order."""
+    done = subprocess.run([program("stepscope"), "dump", "--json", run], check=True,
+                          stdout=subprocess.PIPE, timeout=PATIENCE_S, env=environment())
+    start = f'{{"kind":"{kind}",'.encode()
+    return [json.loads(line) for line in done.stdout.splitlines() if line.startswith(start)]
+
+
+def files(run):
+    return sorted(glob.glob(os.path.join(run, "*.ssp")))
+
+
+def stages(run):
+    """Spans by stage: (in the file, counted as lost). Lost: dropped, or given up at the cap."""
+    known = info(run)
+    read = {stage: row["spans"] for stage, row in known["stages"].items()}
+    lost = collections.Counter(known["lost"]["dropped_spans"])
+    lost.update(known["lost"]["reused_spans"])
+    return read, dict(lost)
+
+
+class FolderTest(unittest.TestCase):
+    """A test with a folder of its own, on a disk, that everybody may enter."""
+
+    maxDiff = None
+
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory(prefix="stepscope-record-", dir=places.disk())
+        self.addCleanup(folder.cleanup)
+        os.chmod(folder.name, 0o755)
+        self.folder = folder.name
+        self.run = self.path("run")
+
+    def path(self, *parts):
+        return os.path.join(self.folder, *parts)
+
+    def write_file(self, name, data):
+        with open(self.path(name), "wb") as file:
+            file.write(data)
+
+    def assert_no_file(self, run=None):
+        self.assertEqual(files(run or self.run), [])
+
+
+@contextlib.contextmanager
+def own_mounts():
+    """What is mounted from here on is seen by this process and its children only."""
+    libc = ctypes.CDLL(None, use_errno=True)
+    if libc.unshare(CLONE_NEWNS) != 0:
+        raise unittest.SkipTest("no mounts of its own: " + os.strerror(ctypes.get_errno()))
+    subprocess.run(["mount", "--make-rprivate", "/"], check=True)
+    yield
+
+
+@contextlib.contextmanager
+def mounted(path, *arguments):
+    """Mounts with the arguments of mount(8)."""
+    os.makedirs(path, exist_ok=True)
+    subprocess.run(["mount", *arguments, path], check=True)
+    try:
+        yield path
+    finally:
+        subprocess.run(["umount", path], check=True)
