@@ -12,7 +12,8 @@ struct command {
     const char *operands; /* for the usage line: "RUN" */
     const char *details;  /* for --help: whole lines of at most 80 columns */
     const struct cli_option *options;
-    int fewest, most;                                                /* operands */
+    int fewest, most;     /* operands */
+    bool ends_in_command; /* the operands are a command with options of its own */
     int (*run)(struct console *console, int count, char **operands); /* enum exit_code */
 };
 
@@ -21,6 +22,7 @@ extern const struct command *const commands[]; /* ends with NULL */
 extern const struct command cmd_dump;
 extern const struct command cmd_help;
 extern const struct command cmd_info;
+extern const struct command cmd_run;
 
 /* The command of this name, or NULL after a message on stderr. */
 const struct command *command_find(const struct console *console, const char *name);

@@ -11,11 +11,11 @@
 #include "stepscope/error.h"
 
 /* A standard descriptor that is closed would go to the next file that is opened. Something that
- * can be neither read nor written takes its place. */
+ * can be neither read nor written takes its place; a command that we run finds it closed. */
 static void keep_standard_descriptors(void)
 {
     for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; fd++)
-        if (fcntl(fd, F_GETFD) < 0 && open("/", O_PATH) < 0)
+        if (fcntl(fd, F_GETFD) < 0 && open("/", O_PATH | O_CLOEXEC) < 0)
             return;
 }
 

@@ -47,7 +47,8 @@ static int run_command(struct console *console, const struct command *command, i
     struct ss_error error;
 
     console->command = command->name;
-    int parsed = options_parse(command->options, &count, words, &error);
+    int parsed = (command->ends_in_command ? options_parse_leading : options_parse)(
+        command->options, &count, words, &error);
     if (parsed == OPTIONS_HELP) {
         help_command(&console->out, command);
         return EXIT_FINE;

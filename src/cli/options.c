@@ -94,8 +94,8 @@ static int parse_letters(struct parser *parser, const char *letters)
     return 0;
 }
 
-int options_parse(const struct cli_option *options, int *count, char **words,
-                  struct ss_error *error)
+static int parse(const struct cli_option *options, int *count, char **words,
+                 bool leading_only, struct ss_error *error)
 {
     struct parser parser = {
         .options = options, .words = words, .count = *count, .error = error};
@@ -115,7 +115,20 @@ int options_parse(const struct cli_option *options, int *count, char **words,
             failed = parse_letters(&parser, word + 1);
         if (failed)
             return failed;
+        all_operands = all_operands || (leading_only && operands > 0);
     }
     *count = operands;
     return parser.help ? OPTIONS_HELP : 0;
+}
+
+int options_parse(const struct cli_option *options, int *count, char **words,
+                  struct ss_error *error)
+{
+    return parse(options, count, words, false, error);
+}
+
+int options_parse_leading(const struct cli_option *options, int *count, char **words,
+                          struct ss_error *error)
+{
+    return parse(options, count, words, true, error);
 }

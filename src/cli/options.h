@@ -24,4 +24,8 @@ enum { OPTIONS_HELP = 1 };
 int options_parse(const struct cli_option *options, int *count, char **words,
                   struct ss_error *error);
 
+/* The same, but the first operand ends the options too: it begins a command that has its own. */
+int options_parse_leading(const struct cli_option *options, int *count, char **words,
+                          struct ss_error *error);
+
 #endif

@@ -22,7 +22,29 @@ static struct loop *new_loop(struct track *track, int64_t begin_ns)
     *(track->last_loop ? &track->last_loop->next : &track->loops) = loop;
     track->last_loop = loop;
     track->loop = loop;
+    track->loop_count++;
     return loop;
+}
+
+/* A script that trains thousands of models must not fill the memory: the shortest loop goes, its
+ * time stays in the books of the thread. */
+static void forget_shortest(struct track *track)
+{
+    struct loop **shortest = &track->loops;
+    for (struct loop **link = &track->loops; *link; link = &(*link)->next) {
+        shortest = (*link)->step_ns < (*shortest)->step_ns ? link : shortest;
+    }
+    struct loop *loop = *shortest;
+    *shortest = loop->next;
+    if (track->last_loop == loop) {
+        track->last_loop = track->loops;
+        while (track->last_loop->next) {
+            track->last_loop = track->last_loop->next;
+        }
+    }
+    loop_free(loop);
+    track->loop_count--;
+    track->thread->model->forgotten_loops++;
 }
 
 void loop_free(struct loop *loop)
@@ -97,7 +119,7 @@ void loop_raise_source(struct track *track, enum step_source source)
         return;
     }
     if (loop->steps > 0) {
-        bool first = loop == track->loops;
+        bool first = !track->had_loop;
         track->books[SEGMENT_STEADY_NS] -= loop->step_ns;
         track->books[first ? SEGMENT_STARTUP_NS : SEGMENT_IDLE_NS] += loop->step_ns;
         series_release(&loop->series);
@@ -162,11 +184,14 @@ void loop_end(struct track *track, int64_t now_ns, bool is_explicit)
     close_window(loop);
     loop->end_ns = now_ns;
     loop->ended = true;
-    loop->explicit_end = is_explicit;
+    track->had_loop = track->had_loop || loop->steps > 0;
     if (is_explicit && loop->steps > 0) {
         loop_close_gap(track, now_ns, SEGMENT_BETWEEN_NS);
     }
     track->loop = NULL;
+    if (track->loop_count > LOOPS_KEPT) {
+        forget_shortest(track);
+    }
     track->saw_update = track->seen_setup = false;
     memset(&track->jit, 0, sizeof track->jit);
 }
@@ -224,7 +249,7 @@ static enum model_segment gap_before(const struct track *track, const struct loo
     if (loop->steps > 0) {
         return SEGMENT_BETWEEN_NS;
     }
-    return loop == track->loops ? SEGMENT_STARTUP_NS : SEGMENT_IDLE_NS;
+    return track->had_loop ? SEGMENT_IDLE_NS : SEGMENT_STARTUP_NS;
 }
 
 void loop_add_step(struct track *track, const struct step *step, bool has_end)

@@ -108,7 +108,7 @@ static struct thread *new_thread(struct model *model, uint32_t process,
     thread->lane = record->lane;
     thread->tid = record->tid;
     thread->owner = record->owner;
-    thread->begin_ns = record->time_ns;
+    thread->begin_ns = record->kind == SS_KIND_SPAN ? record->start_ns : record->time_ns;
     if (facts->known && record->tid == facts->facts.pid) {
         thread->begin_ns =
             facts->facts.start_ns; /* the main thread lives as long as the process */

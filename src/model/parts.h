@@ -13,6 +13,7 @@ enum {
         16,          /* in a row, by optimizers that the loop did not have: a new loop */
     OWNERS_MAX = 16, /* optimizers of one loop that are told apart */
     EPOCHS_KEPT = 512,
+    LOOPS_KEPT = 64, /* of a thread; beyond that the shortest are only in the books */
     OVERLAYS_KEPT = 256,
     JIT_FUNCTIONS = 32,
     JIT_CYCLES = 20, /* rule 9: decide after so many */
@@ -64,7 +65,7 @@ struct loop {
     struct loop *next;
     uint32_t process, lane, tid;
     uint32_t name; /* of loop_begin, 0: none */
-    bool explicit_begin, explicit_end, ended;
+    bool explicit_begin, ended;
     enum step_source source;
     int64_t begin_ns, first_step_ns, end_ns;
     uint32_t owners[OWNERS_MAX];
@@ -129,6 +130,8 @@ struct track {
         last_ns;     /* cursor: up to here the time is in the books */
     struct work gap; /* seen since the cursor, outside steps */
     struct loop *loops, *last_loop, *loop;
+    int loop_count;
+    bool had_loop; /* the first loop of all follows start-up, the others idle time */
     int loop_depth;
     uint64_t plan[4]; /* the newest; a plan may come before its loop */
     int64_t books[MODEL_SEGMENT_COUNT];
@@ -166,7 +169,7 @@ struct model {
     struct thread **lanes; /* present thread of each lane */
     uint32_t lane_count;
     struct thread *ended;
-    uint64_t records, spans, lost_records, orphan_spans;
+    uint64_t records, spans, lost_records, orphan_spans, forgotten_loops;
     int64_t negative_ns;
     int64_t first_ns, last_ns;
 };

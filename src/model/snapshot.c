@@ -47,7 +47,7 @@ static void fill_thread(const struct model *model, const struct thread *thread,
     rest.loop = NULL;
     loop_close_gap(&rest, end,
                    open_loop && open_loop->steps ? SEGMENT_STEADY_NS
-                   : rest.loops                  ? SEGMENT_TEARDOWN_NS
+                   : rest.had_loop               ? SEGMENT_TEARDOWN_NS
                                                  : SEGMENT_STARTUP_NS);
     memcpy(out->segment_ns, rest.books, sizeof out->segment_ns);
     for (size_t i = 0; i < snapshot->loop_count; i++) {
@@ -263,6 +263,7 @@ struct snapshot *model_snapshot(const struct model *model)
     snapshot->spans_seen = model->spans;
     snapshot->lost_records = model->lost_records;
     snapshot->orphan_spans = model->orphan_spans;
+    snapshot->forgotten_loops = model->forgotten_loops;
     snapshot->negative_ns = model->negative_ns;
     return snapshot;
 }

@@ -66,6 +66,7 @@ struct snap_loop {
     double overall_steps_per_s;                 /* with everything between them */
     struct snap_stage stage[SS_STAGE_COUNT];    /* [OTHER] is the remainder */
     struct change change;                       /* over time */
+    int64_t shift_step[CHANGE_MAX_SHIFTS]; /* its shifts: first step of the new level */
     struct period period[SNAP_PERIODS];
     int periods;
     struct slow_step slowest[SNAP_SLOWEST]; /* of the steady ones */
@@ -92,6 +93,7 @@ struct snapshot {
     size_t span_count;
     int64_t begin_ns, end_ns; /* of the run */
     uint64_t records, spans_seen, lost_records, orphan_spans;
+    uint64_t forgotten_loops; /* short ones, only in the books */
     int64_t negative_ns;
 };
 

@@ -178,6 +178,18 @@ static struct interval time_left(const struct loop *loop, const struct snap_loop
     return eta_left(parts, 2);
 }
 
+static void fill_change(const struct cells *cells, int64_t start, struct snap_loop *out)
+{
+    double medians[CELLS_MAX];
+    size_t count = cells_medians(cells, start, medians);
+    change_find(medians, count, &out->change);
+    for (size_t i = 0; i < out->change.shift_count; i++) {
+        int64_t cell = (int64_t)out->change.shifts[i].at;
+        out->shift_step[i] =
+            cells_step_at(cells, cells_first_whole(cells, start) + cell * cells->size);
+    }
+}
+
 static void fill_steady(const struct loop *loop, struct snap_loop *out)
 {
     const struct cells *cells = &loop->series.cells;
@@ -206,9 +218,7 @@ static void fill_steady(const struct loop *loop, struct snap_loop *out)
             (struct interval){out->steps_per_s.low * batch, out->steps_per_s.mid * batch,
                               out->steps_per_s.high * batch};
     }
-    double medians[CELLS_MAX];
-    size_t count = cells_medians(cells, start, medians);
-    change_find(medians, count, &out->change);
+    fill_change(cells, start, out);
 }
 
 bool snapshot_fill_loop(const struct model *model, const struct thread *thread,

@@ -46,7 +46,7 @@ static void note_hook(struct feed_hooks *hooks, const struct ss_record *record)
     hook->skipped = skipped;
 }
 
-static void tell_processes(struct feed *feed)
+void feed_processes(struct feed *feed)
 {
     for (size_t i = 0; i < ss_run_processes(feed->run); i++) {
         const struct ss_process process = run_facts_process(feed->facts, feed->run, i);
@@ -54,12 +54,15 @@ static void tell_processes(struct feed *feed)
     }
 }
 
-int feed_more(struct feed *feed)
+int feed_some(struct feed *feed, uint64_t most, bool *all)
 {
     struct ss_record record;
 
-    tell_processes(feed);
-    while (ss_cursor_next(feed->cursor, &record)) {
+    for (*all = false; most > 0; most--) {
+        if (!ss_cursor_next(feed->cursor, &record)) {
+            *all = true;
+            break;
+        }
         const struct ss_lane *lane = ss_run_lane(feed->run, record.lane);
         if (record.kind == SS_KIND_HOOK)
             note_hook(&feed->hooks, &record);
@@ -68,9 +71,17 @@ int feed_more(struct feed *feed)
     return model_error(feed->model);
 }
 
+int feed_more(struct feed *feed)
+{
+    bool all;
+
+    feed_processes(feed);
+    return feed_some(feed, UINT64_MAX, &all);
+}
+
 void feed_finish(struct feed *feed)
 {
-    tell_processes(feed);
+    feed_processes(feed);
     if (!ss_run_is_live(feed->run))
         model_finish(feed->model);
 }

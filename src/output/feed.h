@@ -33,8 +33,13 @@ struct feed {
 int feed_init(struct feed *feed, struct ss_run *run, const struct run_facts *facts);
 void feed_release(struct feed *feed);
 
-/* 0 or SS_E_NOMEM. */
+/* All that there is. 0 or SS_E_NOMEM. */
 int feed_more(struct feed *feed);
+
+/* The same in portions, for whoever has other things to do meanwhile: once after each refresh of the
+ * run, feed_processes(); then feed_some() with `most` records, until it says that this is all. */
+void feed_processes(struct feed *feed);
+int feed_some(struct feed *feed, uint64_t most, bool *all);
 
 /* Nothing more will come, unless the run is live. */
 void feed_finish(struct feed *feed);

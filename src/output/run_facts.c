@@ -2,11 +2,11 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
+#include "base/fact_line.h"
 #include "read/facts.h"
 
 enum { FILE_MOST = 65536 };
@@ -58,6 +58,9 @@ static int take_facts(struct run_facts *facts, const struct facts *found)
     facts->ended_ns = number_of(found, "ended_ns", facts->started_ns, INT64_MAX, 0);
     facts->exit_code = (int)number_of(found, "exit_code", 0, 255, -1);
     facts->signal = (int)number_of(found, "signal", 1, 127, 0);
+    facts->user_ns = number_of(found, "user_ns", 0, INT64_MAX, 0);
+    facts->system_ns = number_of(found, "system_ns", 0, INT64_MAX, 0);
+    facts->max_rss_bytes = number_of(found, "max_rss_bytes", 1, INT64_MAX, 0);
     const struct ss_text elsewhere = facts_find(found, "elsewhere");
     if (elsewhere.size == 0)
         return 0;
@@ -92,36 +95,23 @@ void run_facts_release(struct run_facts *facts)
     *facts = (struct run_facts){0};
 }
 
-static void add_number(struct buf *out, const char *key, int64_t value)
-{
-    buf_printf(out, "%s: %" PRId64 "\n", key, value);
-}
-
-static void add_escaped(struct buf *out, const char *key, const char *value)
-{
-    buf_printf(out, "%s: ", key);
-    for (; *value; value++) {
-        if (*value == '\n' || *value == '\r' || *value == '\\')
-            buf_add(out, "\\", 1);
-        char escaped = *value;
-        escaped = (char)(escaped == '\n' ? 'n' : escaped == '\r' ? 'r' : escaped);
-        buf_add(out, &escaped, 1);
-    }
-    buf_add(out, "\n", 1);
-}
-
 void run_facts_write(struct buf *out, const struct run_facts *facts)
 {
-    add_number(out, "pid", facts->pid);
-    add_number(out, "started_ns", facts->started_ns);
+    fact_line_number(out, "pid", facts->pid);
+    fact_line_number(out, "started_ns", facts->started_ns);
     if (facts->ended_ns > 0)
-        add_number(out, "ended_ns", facts->ended_ns);
+        fact_line_number(out, "ended_ns", facts->ended_ns);
     if (facts->exit_code >= 0)
-        add_number(out, "exit_code", facts->exit_code);
+        fact_line_number(out, "exit_code", facts->exit_code);
     if (facts->signal > 0)
-        add_number(out, "signal", facts->signal);
+        fact_line_number(out, "signal", facts->signal);
+    if (facts->max_rss_bytes > 0) {
+        fact_line_number(out, "user_ns", facts->user_ns);
+        fact_line_number(out, "system_ns", facts->system_ns);
+        fact_line_number(out, "max_rss_bytes", facts->max_rss_bytes);
+    }
     if (facts->elsewhere)
-        add_escaped(out, "elsewhere", facts->elsewhere);
+        fact_line(out, "elsewhere", facts->elsewhere);
 }
 
 const char *run_facts_name(const struct run_facts *facts)
@@ -131,30 +121,28 @@ const char *run_facts_name(const struct run_facts *facts)
     return slash && slash[1] ? slash + 1 : facts->path;
 }
 
-/* Whether this is the first, or the last, file of the command: a command that replaces itself
- * (exec) has several, and a shell around it has none. */
+/* Whether this is the first, or the last, file of the command: one that replaces itself (exec) has
+ * several. */
 static bool is_edge(const struct run_facts *facts, const struct ss_run *run, size_t index,
                     bool last)
 {
     const struct ss_process *own = ss_run_process(run, index);
-    size_t same = 0;
 
     for (size_t i = 0; i < ss_run_processes(run); i++) {
         const struct ss_process *other = ss_run_process(run, i);
         if (other->pid != facts->pid)
             continue;
-        same++;
         if (last ? other->start_ns > own->start_ns : other->start_ns < own->start_ns)
             return false;
     }
-    return own->pid == facts->pid || (same == 0 && ss_run_processes(run) == 1);
+    return true;
 }
 
 struct ss_process run_facts_process(const struct run_facts *facts,
                                     const struct ss_run *run, size_t index)
 {
     struct ss_process process = *ss_run_process(run, index);
-    if (facts->pid == 0)
+    if (facts->pid == 0 || process.pid != facts->pid)
         return process;
     if (facts->started_ns > 0 && facts->started_ns < process.start_ns &&
         is_edge(facts, run, index, false))

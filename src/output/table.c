@@ -1,5 +1,6 @@
 #include "output/table.h"
 
+#include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -29,7 +30,7 @@ void table_column(struct table *table, const char *title, enum table_kind kind)
 void table_text(struct table *table, const char *text)
 {
     buf_add(&table->cells, text, strlen(text) + 1);
-    table->count++;
+    table->count += !table->cells.failed;
 }
 
 void table_cell(struct table *table, const char *format, ...)
@@ -138,6 +139,8 @@ void table_print(struct table *table, struct page *page, const struct report_sty
     size_t width[TABLE_COLUMNS];
     const char *cell = buf_text(&table->cells);
 
+    if (table->cells.failed)
+        sink_fail(page->out, SS_E_NOMEM, ENOMEM);
     measure(table, page->columns, width);
     print_titles(table, width, page, style);
     for (size_t i = 0; i < table->count; i++, cell += strlen(cell) + 1) {

@@ -11,18 +11,20 @@ enum {
     FIRST_ROUND_US = 1000, /* a short run needs a calibration, too */
     ROUND_US = 20000,
     BUSY_ROUND_US = 5000,
-    BUSY_SEGMENTS = 2, /* taken in one round: from here on it is busy */
-    ROUNDS_AHEAD =
-        10, /* the pool holds what so many rounds took: a late one is no loss */
+    FIRST_ROUNDS = 40, /* are short, until it is known how much is recorded */
+    BUSY_RATE = 100, /* segments a second, 200,000 spans: from here on rounds are short */
     IDLE_ROUNDS =
         500, /* after 10 s on one page, a lane is looked after once a second only */
-    TOUCH_AHEAD = 8192,
+    TOUCH_AHEAD = 16384,
     STACK_BYTES = 256 * 1024,
     COST_SPANS = 256,
     COST_TRIES = 8,
     BEAT_TRIES = 3 /* in one of them the thread is not interrupted */
 };
 static const int64_t SECOND_NS = 1000000000;
+static const double AHEAD_S =
+    0.15; /* the pool holds what this time takes: a late round is no loss */
+static const double RATE_DECAY = 0.94; /* a round */
 static const char THREAD_NAME[] = "stepscope";
 
 static void beat(struct session *session)
@@ -98,10 +100,17 @@ static void once_a_second(struct session *session)
     store_check_file(&session->store);
     touch_lanes(session, true);
     session_every_second(session);
-    store_retouch_pool(&session->store);
     session->store.header->helper_cpu_ns =
         (uint64_t)(session->helper.cpu_before + system_thread_cpu_ns());
     session->helper.alone = system_only_threads_called(THREAD_NAME);
+}
+
+static void note_rate(struct helper *helper, uint32_t taken, int64_t now_ns)
+{
+    double seconds = (double)(now_ns - helper->last_round_ns) / (double)SECOND_NS;
+    double rate = helper->last_round_ns && seconds > 0 ? taken / seconds : 0;
+    helper->rate = rate > helper->rate ? rate : helper->rate * RATE_DECAY;
+    helper->last_round_ns = now_ns;
 }
 
 /* Returns how long to wait for the next one, in microseconds. */
@@ -110,10 +119,11 @@ static int one_round(struct session *session)
     struct helper *helper = &session->helper;
     int64_t now_ns = ticks_clock_ns(CLOCK_MONOTONIC_RAW);
     beat(session);
-    uint32_t taken = store_collect_sealed(&session->store, now_ns);
-    helper->peak = taken > helper->peak ? taken : helper->peak - (helper->peak + 15) / 16;
-    store_fill(&session->store, POOL_FLOOR + helper->peak * ROUNDS_AHEAD, names_stage);
+    note_rate(helper, store_collect_sealed(&session->store, now_ns), now_ns);
+    store_fill(&session->store, POOL_FLOOR + (uint32_t)(helper->rate * AHEAD_S),
+               names_stage);
     touch_lanes(session, false);
+    store_touch_pool(&session->store);
     if (now_ns >= session->next_calibration_ns) {
         session_calibrate(session);
     }
@@ -122,7 +132,8 @@ static int one_round(struct session *session)
         helper->next_second_ns = now_ns + SECOND_NS;
         once_a_second(session);
     }
-    return helper->peak >= BUSY_SEGMENTS ? BUSY_ROUND_US : ROUND_US;
+    bool busy = helper->rate >= BUSY_RATE || helper->rounds++ < FIRST_ROUNDS;
+    return busy ? BUSY_ROUND_US : ROUND_US;
 }
 
 static void *helper_main(void *argument)
@@ -131,7 +142,8 @@ static void *helper_main(void *argument)
     struct helper *helper = &session->helper;
     struct ss_file_header *header = session->store.header;
     prctl(PR_SET_NAME, THREAD_NAME);
-    session_tls.gate = GATE_BUSY; /* malloc() may be hooked: our own events are not recorded */
+    session_tls.gate =
+        GATE_BUSY; /* malloc() may be hooked: our own events are not recorded */
     one_round(session);
     if (!header->span_cost_ps) {
         header->span_cost_ps = measure_span_cost(session);

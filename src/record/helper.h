@@ -18,8 +18,10 @@ struct helper {
     pthread_t thread;
     bool running;
     bool alone; /* the program's threads have ended: it waits for this one only */
-    _Atomic uint32_t stop;  /* a futex */
-    uint32_t peak;          /* segments taken a round, recently at most */
+    _Atomic uint32_t stop; /* a futex */
+    uint64_t rounds;
+    int64_t last_round_ns;
+    double rate;            /* segments taken a second, recently at most */
     int64_t next_second_ns; /* when the things are due that need no haste */
     int64_t cpu_before;     /* CPU time of helper threads that were stopped for a fork */
 };

@@ -23,9 +23,12 @@ void ss_begin(ss_name name, unsigned flags)
 {
     struct pen *pen = &session_tls;
     const int32_t now = gate_now();
+    if (now == GATE_OFF) {
+        return;
+    }
     if (LIKELY(pen->fast_gate == now && pen_can_begin(pen))) {
         pen_begin(pen, name, flags, SS_CLOCK_TSC);
-    } else if (now != GATE_OFF) {
+    } else {
         begin_slow(name, flags);
     }
 }

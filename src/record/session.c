@@ -9,7 +9,7 @@
 #include <stdio.h>
 #include <unistd.h>
 
-enum { CALIBRATION_TRIES = 16, DEFAULT_CAP = 1 << 30 };
+enum { CALIBRATION_TRIES = 16, EXIT_SEGMENTS = 4, DEFAULT_CAP = 1 << 30 };
 static const int64_t DENY_NS =
     100000000; /* after a thread got no lane, none is tried so long */
 
@@ -366,7 +366,7 @@ static void stop_locked(struct session *session)
     }
     end_file(session, SS_FILE_STOPPED);
     atomic_store(&current, NULL);
-    store_trim(&session->store, true);
+    store_trim(&session->store, 0);
     attach_drop_user(session);
     pthread_mutex_unlock(&recorder_lock);
 }
@@ -397,10 +397,11 @@ __attribute__((destructor)) static void on_process_exit(void)
         pthread_mutex_timedlock(&recorder_lock, &soon) != 0) {
         return;
     }
-    struct session *session = atomic_load(&current); /* another thread may have stopped it */
+    struct session *session =
+        atomic_load(&current); /* another thread may have stopped it */
     if (session) {
         end_file(session, SS_FILE_EXITED);
-        store_trim(&session->store, false);
+        store_trim(&session->store, EXIT_SEGMENTS);
     }
     pthread_mutex_unlock(&recorder_lock);
 }

@@ -22,7 +22,7 @@ struct session {
     struct helper helper;
     enum ss_clock clock;
     _Atomic int32_t gate; /* its number at the gate; another one after a fork */
-    uint32_t users; /* threads that have a lane, and the session's own reference */
+    uint32_t users;       /* threads that have a lane, and the session's own reference */
 
     struct lane *chunks[LANE_CHUNKS];
     _Atomic uint32_t lanes;

@@ -17,7 +17,8 @@ enum {
     GROW_SEGMENTS = 16,
     PAGE_STEP = 4096,
     UNEVICTED_MAX = 512, /* 32 MB of full segments may wait in memory */
-    POOL_FRONT = 2
+    POOL_FRONT = 2,
+    POOL_FRONT_BYTES = 16384 /* what a busy lane writes in a round */
 };
 static const int64_t EVICT_AFTER_NS =
     3000000000; /* a reader that follows live gets its chance */
@@ -195,8 +196,9 @@ static struct segment *make_ready(struct store *store, uint8_t (*stage_of)(uint1
     }
     segment->lease = ++store->leases;
     atomic_store_explicit(&segment->state, SEGMENT_READY, memory_order_relaxed);
-    segment->next = store->in_use;
-    store->in_use = segment;
+    segment->next = NULL;
+    *store->in_use_end = segment;
+    store->in_use_end = &segment->next;
     return segment;
 }
 
@@ -249,6 +251,9 @@ uint32_t store_collect_sealed(struct store *store, int64_t now_ns)
             continue;
         }
         *link = segment->next;
+        if (!*link) {
+            store->in_use_end = link;
+        }
         segment->next = NULL;
         segment->sealed_ns = now_ns;
         *(store->sealed_last ? &store->sealed_last->next : &store->sealed_first) =
@@ -302,14 +307,14 @@ void store_check_file(struct store *store)
     pthread_mutex_unlock(&store->lock);
 }
 
-void store_retouch_pool(struct store *store)
+void store_touch_pool(struct store *store)
 {
     pthread_mutex_lock(&store->lock);
     uint32_t head = atomic_load(&store->pool_head);
     uint32_t tail = atomic_load(&store->pool_tail);
     for (uint32_t i = 0; i < POOL_FRONT && head + i != tail; i++) {
         struct segment *segment = atomic_load(&store->pool[(head + i) % POOL_SLOTS]);
-        (void)madvise(segment->base, SS_SEGMENT_BYTES, MADV_POPULATE_WRITE);
+        store_touch(segment->base, POOL_FRONT_BYTES);
     }
     pthread_mutex_unlock(&store->lock);
 }
@@ -318,6 +323,7 @@ int store_open(struct store *store, const char *dir, uint64_t cap_bytes)
 {
     memset(store, 0, sizeof *store);
     pthread_mutex_init(&store->lock, NULL);
+    store->in_use_end = &store->in_use;
     store->fd = -1;
     uint64_t cap = cap_bytes / SS_SEGMENT_BYTES;
     cap = cap < 2 ? 2 : cap;
@@ -339,7 +345,7 @@ int store_open(struct store *store, const char *dir, uint64_t cap_bytes)
     atomic_store(&first->state, SEGMENT_USED);
     store->header = (struct ss_file_header *)(void *)first->base;
     store->header->segments = store->count;
-    store_fill(store, 1, NULL);
+    store_fill(store, POOL_START, NULL); /* the helper makes the rest, at once */
     return SS_E_OK;
 }
 
@@ -350,12 +356,15 @@ void store_publish(struct store *store)
     __atomic_store_n((uint64_t *)(void *)store->header->magic, magic, __ATOMIC_RELEASE);
 }
 
-void store_trim(struct store *store, bool drain)
+void store_trim(struct store *store, uint32_t keep)
 {
     pthread_mutex_lock(&store->lock);
     store->closed = true;
-    for (struct segment *s = drain ? store_pop(store) : NULL; s; s = store_pop(store)) {
-        atomic_store(&s->state, SEGMENT_FRESH);
+    for (uint32_t level = store_pool_level(store); level > keep; level--) {
+        struct segment *segment = store_pop(store);
+        if (segment) {
+            atomic_store(&segment->state, SEGMENT_FRESH);
+        }
     }
     uint32_t used = store->count;
     while (used > 0 &&

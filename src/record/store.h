@@ -30,7 +30,13 @@ struct segment {
     struct segment *next; /* in the list of in-use, sealed or fresh segments */
 };
 
-enum { POOL_SLOTS = 256, POOL_FLOOR = 16, SEGMENT_CHUNK = 1024, SEGMENT_CHUNKS = 1024 };
+enum {
+    POOL_SLOTS = 256,
+    POOL_START = 8,
+    POOL_FLOOR = 24,
+    SEGMENT_CHUNK = 1024,
+    SEGMENT_CHUNKS = 1024
+};
 
 struct store {
     pthread_mutex_t lock;
@@ -48,7 +54,7 @@ struct store {
     uint64_t leases;
     int64_t retry_ns; /* no growth before this time */
     struct segment *fresh;
-    struct segment *in_use;
+    struct segment *in_use, **in_use_end;       /* in the order of their leases */
     struct segment *sealed_first, *sealed_last; /* oldest first */
     struct segment *kept_last;  /* up to here, none of the sealed ones is ever given up */
     struct segment *evict_next; /* first sealed one that is still mapped */
@@ -64,10 +70,9 @@ struct store {
 int store_open(struct store *store, const char *dir, uint64_t cap_bytes);
 void store_publish(struct store *store);
 
-/* Ends growth and gives allocated space that no lane has taken back to the file system. The
- * mappings stay, since other threads may still be writing. `drain`: the pool too, so that lanes
- * get no further segment. */
-void store_trim(struct store *store, bool drain);
+/* Ends growth and gives allocated space that no lane has taken back to the file system, but for
+ * `keep` segments of the pool. The mappings stay, since other threads may still be writing. */
+void store_trim(struct store *store, uint32_t keep);
 
 /* Closes the file and unmaps everything: no thread may be writing any more. */
 void store_release(struct store *store);
@@ -93,8 +98,9 @@ void store_check_file(struct store *store);
 /* Makes the pages of [p, p + bytes) writable without changing them. */
 void store_touch(unsigned char *p, size_t bytes);
 
-/* Makes the segments at the front of the pool writable again after writeback protected them. */
-void store_retouch_pool(struct store *store);
+/* Makes the beginnings of the segments at the front of the pool writable again, in case writeback
+ * protected them meanwhile. */
+void store_touch_pool(struct store *store);
 
 uint32_t store_pool_level(struct store *store);
 

@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "base/error.h"
+#include "output/run_facts.h"
 
 enum { CHUNK_BYTES = 1 << 20 };
 
@@ -98,7 +99,8 @@ static int copy_all(struct carrier *carrier, struct ss_error *error)
     int failed = dir ? 0 : errno;
 
     for (struct dirent *entry; !failed && (entry = readdir(dir));) {
-        if (!is_file(carrier->from, entry->d_name))
+        if (!is_file(carrier->from, entry->d_name) ||
+            strcmp(entry->d_name, RUN_OUTCOME_FILE) == 0)
             continue;
         failed = copy_file(carrier, entry->d_name);
         if (failed)

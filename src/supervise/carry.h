@@ -6,8 +6,9 @@
 
 #include "stepscope/error.h"
 
-/* Copies every file of `from` to `to`, each under another name first. Stops when `may_go_on` says
- * so. 0, or SS_E with a sentence; `from` stays as it is. */
+/* Copies every file of `from` to `to`, each under another name first; but for the outcome, which says
+ * at home that they are elsewhere, until all are there. Stops when `may_go_on` says so. 0, or SS_E
+ * with a sentence; `from` stays as it is. */
 int carry_home(const char *from, const char *to, bool (*may_go_on)(void *context),
                void *context, struct ss_error *error);
 

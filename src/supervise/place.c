@@ -15,6 +15,7 @@
 #include "base/error.h"
 #include "base/fact_line.h"
 #include "base/redact.h"
+#include "output/run_facts.h"
 #include "supervise/network.h"
 #include "supervise/run_name.h"
 #include "supervise/small_file.h"
@@ -26,7 +27,6 @@ enum {
 };
 
 static const char default_parent[] = "stepscope-runs";
-static const char ignore_all[] = "*\n";
 
 static int fail(struct ss_error *error, const char *what, const char *path, int os_error)
 {
@@ -34,8 +34,8 @@ static int fail(struct ss_error *error, const char *what, const char *path, int 
                      strerror(os_error));
 }
 
-/* With all folders above it. Sets `made` if the last one was not there. */
-static int make_parent(const char *path, bool *made)
+/* With all folders above it. Sets `is_new` if the last one was not there. 0 or errno. */
+static int make_parent(const char *path, bool *is_new)
 {
     char *copy = strdup(path);
     int failed = copy ? 0 : ENOMEM;
@@ -48,8 +48,8 @@ static int make_parent(const char *path, bool *made)
         *at = '/';
     }
     if (!failed)
-        *made = mkdir(path, 0777) == 0;
-    if (!failed && !*made && errno != EEXIST)
+        *is_new = mkdir(path, 0777) == 0;
+    if (!failed && !*is_new && errno != EEXIST)
         failed = errno;
     free(copy);
     return failed;
@@ -106,6 +106,17 @@ static void describe(struct buf *out, char *const *command)
         fact_line(out, "created", text);
 }
 
+/* Keeps git from taking the directory for a part of the project. 0 or errno. */
+static int ignore_all(const char *dir)
+{
+    struct buf text = {0};
+
+    buf_add_text(&text, "*\n");
+    int failed = small_file_write(dir, ".gitignore", &text);
+    buf_release(&text);
+    return failed;
+}
+
 /* 0 or errno. Asks for the limit first: going over it would send SIGXFSZ. */
 static int prove_room(const char *dir)
 {
@@ -134,12 +145,10 @@ static int fill(const char *dir, char *const *command)
     struct buf text = {0};
 
     describe(&text, command);
-    int failed = text.failed ? ENOMEM : small_file_write(dir, "manifest", &text);
-    buf_reset(&text);
-    buf_add_text(&text, ignore_all);
-    if (!failed)
-        failed = text.failed ? ENOMEM : small_file_write(dir, ".gitignore", &text);
+    int failed = small_file_write(dir, "manifest", &text);
     buf_release(&text);
+    if (!failed)
+        failed = ignore_all(dir);
     return failed ? failed : prove_room(dir);
 }
 
@@ -162,7 +171,7 @@ static char *make_local(void)
 
 static void remove_dir(const char *dir)
 {
-    static const char *const files[] = {"manifest", ".gitignore"};
+    static const char *const files[] = {"manifest", RUN_OUTCOME_FILE, ".gitignore"};
     struct buf path = {0};
 
     for (size_t i = 0; i < sizeof files / sizeof files[0]; i++) {
@@ -177,10 +186,16 @@ static void remove_dir(const char *dir)
 
 void place_remove(const struct place *place)
 {
+    char *parent = strdup(place->shown);
+
     if (place->local)
         remove_dir(place->local);
-    if (place->home)
-        remove_dir(place->home);
+    remove_dir(place->shown);
+    if (parent && place->parent_is_new) {
+        *strrchr(parent, '/') = '\0';
+        remove_dir(parent);
+    }
+    free(parent);
 }
 
 static int settle(struct place *place, const struct place_wish *wish,
@@ -201,19 +216,13 @@ static int settle(struct place *place, const struct place_wish *wish,
 int place_make(struct place *place, const struct place_wish *wish, struct ss_error *error)
 {
     const char *parent = wish->parent ? wish->parent : secure_getenv("STEPSCOPE_DIR");
-    struct buf path = {0}, ignore = {0};
-    bool made = false;
+    struct buf path = {0};
 
     *place = (struct place){0};
     parent = parent && *parent ? parent : default_parent;
-    int failed = make_parent(parent, &made);
+    int failed = make_parent(parent, &place->parent_is_new);
     if (failed)
         return fail(error, "cannot make", parent, failed);
-    if (made) {
-        buf_add_text(&ignore, ignore_all);
-        (void)small_file_write(parent, ".gitignore", &ignore);
-        buf_release(&ignore);
-    }
     buf_printf(&path, "%s/", parent);
     run_name(&path, time(NULL), wish->name, wish->command);
     failed = make_run_dir(&path);
@@ -223,6 +232,8 @@ int place_make(struct place *place, const struct place_wish *wish, struct ss_err
         return error->code;
     }
     place->shown = path.data;
+    if (place->parent_is_new)
+        (void)ignore_all(parent);
     failed = settle(place, wish, error);
     if (failed)
         place_remove(place);

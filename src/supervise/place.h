@@ -9,7 +9,7 @@
 #ifndef SUPERVISE_PLACE_H
 #define SUPERVISE_PLACE_H
 
-#include <stdint.h>
+#include <stdbool.h>
 
 #include "stepscope/error.h"
 
@@ -23,6 +23,7 @@ struct place {
     char *shown; /* the run directory as one would type it */
     char *home;  /* the same, absolute */
     char *local; /* NULL: the processes record at home */
+    bool parent_is_new;
 };
 
 /* Makes the directory and proves that something can be written into it. On failure nothing is left

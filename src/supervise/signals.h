@@ -9,7 +9,8 @@
 
 struct signals {
     sigset_t mask_before;
-    struct sigaction child_before; /* SIGCHLD may have been ignored: then nothing is reaped */
+    struct sigaction
+        child_before; /* SIGCHLD may have been ignored: then nothing is reaped */
     int fd;
 };
 

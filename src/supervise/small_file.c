@@ -27,8 +27,8 @@ int small_file_write(const char *dir, const char *name, const struct buf *text)
     buf_printf(&path, "%s/%s", dir, name);
     buf_printf(&fresh, "%s/%s.new", dir, name);
     if (!path.failed && !fresh.failed && !text->failed) {
-        int fd = open(fresh.data, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW,
-                      0600);
+        int fd =
+            open(fresh.data, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0600);
         failed = fd < 0 ? errno : write_all(fd, text->data, text->size);
         if (fd >= 0 && close(fd) != 0 && !failed)
             failed = errno;

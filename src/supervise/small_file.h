@@ -5,7 +5,7 @@
 
 #include "base/buf.h"
 
-/* Mode 0600; replaces a file of that name. 0 or errno. */
+/* Mode 0600; replaces a file of that name. 0 or errno, also of a text that has failed. */
 int small_file_write(const char *dir, const char *name, const struct buf *text);
 
 #endif

@@ -14,9 +14,10 @@ extern const struct scene process_scenes[], thread_scenes[], library_scenes[];
 /* Records so many spans; each one's argument is its number. */
 void record_spans(long count);
 
-/* Tells the test what this process recorded, spans with those that end by themselves, and ends that
- * had no begin. A process that recorded nothing says so, too: then it must have no file. */
+/* Tells the test what a file of this process must hold: spans, with those that are unfinished, and
+ * ends without a begin. A process that must have no file says so, too. */
 void say(long spans, long unbalanced, long unfinished);
+void say_no_file(void);
 
 /* Ends the program with a message if something is not so. */
 void must(int so, const char *what);

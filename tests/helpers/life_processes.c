@@ -249,7 +249,7 @@ static int daemonise(char **arguments)
     if (middle == 0) {
         setsid();
         if (fork() != 0) {
-            say(0, 0, 0);
+            say_no_file();
             _exit(0);
         }
         for (int fd = 0; fd < 1024; fd++) {
@@ -318,7 +318,7 @@ static int tree(char **unused)
         say(5, 0, 0);
         pid_t silent = fork();
         if (silent == 0) {
-            say(0, 0, 0);
+            say_no_file();
             exit(0);
         }
         must_exit_with(silent, 0);
@@ -336,12 +336,12 @@ static int tree(char **unused)
             exit(0);
         }
         must_exit_with(child, 0);
-        say(0, 0, 0);
+        say_no_file();
         exit(0);
     }
     must_exit_with(recorder, 4);
     must_exit_with(silent_parent, 0);
-    say(0, 0, 0);
+    say_no_file();
     return 0;
 }
 

@@ -2,11 +2,13 @@
 #include "life.h"
 
 #include "stepscope/recorder.h"
+#include <dlfcn.h>
 #include <pthread.h>
 #include <semaphore.h>
 #include <signal.h>
 #include <stdatomic.h>
 #include <stdbool.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -31,11 +33,17 @@ static void *record_ten_later(void *main_thread)
     return NULL;
 }
 
-/* The program ends with its last thread; ours is none of them. */
-static int main_thread_ends_first(char **unused)
+/* The program ends with its last thread; ours is none of them. A plugin may have one more. */
+static int main_thread_ends_first(char **arguments)
 {
-    (void)unused;
     static pthread_t self;
+    if (arguments[0]) {
+        void *plugin = dlopen(arguments[0], RTLD_NOW | RTLD_LOCAL);
+        must(plugin != NULL, "the plugin");
+        void (*record)(long) = (void (*)(long))(uintptr_t)dlsym(plugin, "plugin_record");
+        record(5);
+        say(5, 0, 0);
+    }
     self = pthread_self();
     record_spans(10);
     started(record_ten_later, &self);
@@ -266,6 +274,28 @@ static int restart_200_times(char **unused)
     return 0;
 }
 
+static void *restart_for_ever(void *count)
+{
+    for (;;) {
+        (void)ss_start(NULL);
+        record_spans(1);
+        ss_stop();
+        atomic_fetch_add((atomic_int *)count, 1);
+    }
+    return NULL;
+}
+
+static int exit_while_stopping(char **unused)
+{
+    (void)unused;
+    atomic_int count = 0;
+    started(restart_for_ever, &count);
+    while (atomic_load(&count) < 10) {
+        sched_yield();
+    }
+    exit(3);
+}
+
 static atomic_int handled, handled_elsewhere;
 
 static void on_signal(int unused)
@@ -311,5 +341,6 @@ const struct scene thread_scenes[] = {
     {"cancelled_in_a_call", cancelled_in_a_call},
     {"destructors_record", destructors_record},
     {"restart_200_times", restart_200_times},
+    {"exit_while_stopping", exit_while_stopping},
     {"signals_stay_with_the_program", signals_stay_with_the_program},
     {NULL, NULL}};

@@ -3,7 +3,7 @@
  *
  *     life_writer SCENE [ARGUMENT ...]
  *
- * Lines "truth PID SPANS UNBALANCED UNFINISHED" say what must be found in the file of a process. */
+ * Lines "truth PID SPANS UNBALANCED UNFINISHED" say what must be found in a file of a process. */
 #include "life.h"
 
 #include "stepscope/recorder.h"
@@ -31,6 +31,11 @@ void say(long spans, long unbalanced, long unfinished)
 {
     dprintf(STDOUT_FILENO, "truth %ld %ld %ld %ld\n", (long)getpid(), spans, unbalanced,
             unfinished);
+}
+
+void say_no_file(void)
+{
+    dprintf(STDOUT_FILENO, "truth %ld no file\n", (long)getpid());
 }
 
 void must(int so, const char *what)

@@ -16,7 +16,7 @@ struct synth_lane {
 
 struct synth {
     uint8_t *bytes;
-    size_t size;
+    size_t size, capacity;
     uint64_t leases;
     struct synth_lane *lanes;
     uint32_t lane_count;
@@ -37,10 +37,14 @@ static size_t add_segment(struct synth *synth)
 {
     const size_t at =
         (synth->size + SS_SEGMENT_BYTES - 1) / SS_SEGMENT_BYTES * SS_SEGMENT_BYTES;
+    const size_t size = at + SS_SEGMENT_BYTES;
 
-    synth->bytes = resize(synth->bytes, at + SS_SEGMENT_BYTES);
-    memset(synth->bytes + synth->size, 0, at + SS_SEGMENT_BYTES - synth->size);
-    synth->size = at + SS_SEGMENT_BYTES;
+    if (size > synth->capacity) {
+        synth->capacity = 2 * size;
+        synth->bytes = resize(synth->bytes, synth->capacity);
+    }
+    memset(synth->bytes + synth->size, 0, size - synth->size);
+    synth->size = size;
     return at;
 }
 

@@ -1,0 +1,182 @@
+/* How the run went over time: warm-up, changes, spikes, and when it will be done. */
+#include <inttypes.h>
+#include <math.h>
+#include <stdlib.h>
+
+#include "base/text.h"
+#include "output/numbers.h"
+#include "output/report_parts.h"
+#include "stats/eta.h"
+
+static void add_duration(struct page *page, double ns)
+{
+    char text[UNITS_SIZE];
+
+    page_joined(page, units_duration(text, ns < 9e18 ? (int64_t)ns : INT64_MAX));
+}
+
+static void say_warmup(struct report *report)
+{
+    const struct snap_loop *loop = report->loop;
+    struct page *page = &report->page;
+
+    if (loop->warmup_steps == 0) {
+        buf_add_text(&page->value, "none: steady from the first step on");
+    } else {
+        buf_add_text(&page->value, "the first ");
+        page_count(page, (uint64_t)loop->warmup_steps, "step took ", "steps took ");
+        add_duration(page, (double)loop->warmup_ns);
+        if (loop->warmup.cost_ns > 0) {
+            buf_add_text(&page->value, ", ");
+            add_duration(page, loop->warmup.cost_ns);
+            buf_add_text(&page->value, " more than steady ones");
+        }
+    }
+    if (loop->warmup.class == WARMUP_FASTER_FIRST)
+        buf_add_text(&page->value, "; it began faster than it went on");
+    page_field(page, "Warm-up");
+}
+
+static void add_shift(struct report *report, size_t number)
+{
+    const struct change_shift *shift = &report->loop->change.shifts[number];
+    struct page *page = &report->page;
+    char text[UNITS_SIZE];
+
+    buf_printf(&page->value, "from step %s on the median is ",
+               units_integer(text, (uint64_t)report->loop->shift_step[number]));
+    add_duration(page, shift->after);
+    buf_add_text(&page->value, " instead of ");
+    add_duration(page, shift->before);
+    buf_printf(&page->value, " (%+.1f" TEXT_NO_BREAK "%%)",
+               100 * (shift->after / shift->before - 1));
+    page_field(page, number == 0 ? "Over time" : "");
+}
+
+static void say_change(struct report *report)
+{
+    const struct change *change = &report->loop->change;
+    struct page *page = &report->page;
+
+    for (size_t i = 0; change->kind == CHANGE_SHIFT && i < change->shift_count; i++)
+        add_shift(report, i);
+    if (change->kind == CHANGE_DRIFT) {
+        buf_printf(&page->value,
+                   "steps become %s: by %.1f" TEXT_NO_BREAK "%% from first to last",
+                   change->trend > 0 ? "slower" : "faster", 100 * fabs(change->trend));
+        page_field(page, "Over time");
+    } else if (change->kind == CHANGE_NONE) {
+        buf_add_text(&page->value, "no change that is more than noise");
+        page_field(page, "Over time");
+    }
+}
+
+static void say_spikes(struct report *report)
+{
+    const struct snap_loop *loop = report->loop;
+    struct page *page = &report->page;
+
+    for (int i = 0; i < loop->periods; i++) {
+        const struct period *period = &loop->period[i];
+        buf_printf(&page->value,
+                   "every %" PRId64 " steps one takes longer: %zu of %zu times",
+                   period->steps, period->hits, period->places);
+        page_field(page, i == 0 ? "Spikes" : "");
+    }
+    if (loop->spike_tax >= 0.01) {
+        buf_printf(&page->value,
+                   "slow steps lift the mean %.1f" TEXT_NO_BREAK "%% above the median",
+                   100 * loop->spike_tax);
+        page_field(page, loop->periods == 0 ? "Spikes" : "");
+    }
+}
+
+static void say_deadline(struct report *report, struct interval left)
+{
+    static const char *const verdicts[] = {
+        [ETA_UNKNOWN] = "cannot be told",
+        [ETA_HOLDS] = "will hold",
+        [ETA_UNSURE] = "is not sure to hold",
+        [ETA_MISSED] = "will be missed",
+    };
+    const struct report_input *input = report->input;
+    struct page *page = &report->page;
+    const int64_t took = report_wall_ns(input);
+
+    if (input->deadline_ns <= 0)
+        return;
+    buf_add_text(&page->value, page->value.size > 0 ? "; the deadline of "
+                                                     : "the deadline of ");
+    add_duration(page, (double)input->deadline_ns);
+    if (report_state(input) == REPORT_LIVE)
+        buf_printf(&page->value, " %s",
+                   verdicts[eta_deadline(left, took, input->deadline_ns)]);
+    else
+        buf_add_text(&page->value, took <= input->deadline_ns ? " held" : " was missed");
+}
+
+static void say_finish(struct report *report)
+{
+    const struct interval left = report->loop->left_ns;
+    struct page *page = &report->page;
+
+    if (report_state(report->input) == REPORT_LIVE && isfinite(left.mid)) {
+        buf_add_text(&page->value, "in ");
+        add_duration(page, left.mid);
+        if (isfinite(left.low) && isfinite(left.high)) {
+            buf_add_text(&page->value, " (");
+            add_duration(page, left.low);
+            buf_add_text(&page->value, " to ");
+            add_duration(page, left.high);
+            buf_add_text(&page->value, ")");
+        }
+    } else if (report_state(report->input) == REPORT_LIVE && report->input->deadline_ns) {
+        buf_add_text(&page->value, "not known: nobody said how many steps there will be");
+    }
+    say_deadline(report, left);
+    if (page->value.size > 0)
+        page_field(page, "Finish");
+}
+
+static void say_extent(struct report *report)
+{
+    const struct snap_loop *loop = report->loop;
+    struct page *page = &report->page;
+    char text[UNITS_SIZE];
+
+    buf_printf(&page->value, "%s steps/s with all that is between the steps",
+               digits_text(text, loop->overall_steps_per_s, 0));
+    if (isfinite(loop->samples_per_s.mid))
+        buf_printf(&page->value, "; steady %s samples/s",
+                   digits_text(text, loop->samples_per_s.mid, 0));
+    page_field(page, "Over all");
+    if (loop->steps > 0 && loop->batches > loop->steps + loop->steps / 2) {
+        buf_printf(&page->value, "%.3g a step",
+                   (double)loop->batches / (double)loop->steps);
+        page_field(page, "Batches");
+    }
+    if (loop->window_steps > 1) {
+        buf_printf(&page->value,
+                   "steps are timed in windows of up to %" PRId64 ": only their ends are sure",
+                   loop->window_steps);
+        page_field(page, "Windows");
+    }
+    if (loop->flagged_steps > 0) {
+        page_count(page, (uint64_t)loop->flagged_steps, "step", "steps");
+        buf_add_text(&page->value,
+                     " cut short or disturbed: in the books, in no statistics");
+        page_field(page, "Left out");
+    }
+}
+
+void report_course(struct report *report)
+{
+    page_line(&report->page);
+    if (report_has_statistics(report->loop)) {
+        say_warmup(report);
+        say_change(report);
+        say_spikes(report);
+    }
+    say_extent(report);
+    say_finish(report);
+}

@@ -1,0 +1,168 @@
+/* The first lines: what a reader needs who has five seconds. */
+#include <inttypes.h>
+#include <math.h>
+#include <string.h>
+
+#include "base/text.h"
+#include "base/units.h"
+#include "output/numbers.h"
+#include "output/report_parts.h"
+
+/* How it ended, as the end of a sentence that begins with the command. */
+static void add_end(struct buf *out, const struct report_input *input)
+{
+    const struct run_facts *facts = input->facts;
+    const enum report_state state = report_state(input);
+    char took[UNITS_SIZE];
+
+    units_duration(took, report_wall_ns(input));
+    if (state == REPORT_LIVE)
+        buf_printf(out, "running for %s", took);
+    else if (facts->ended_ns > 0 && facts->signal > 0)
+        buf_printf(out, "killed by signal %d (%s) after %s", facts->signal,
+                   strsignal(facts->signal), took);
+    else if (facts->ended_ns > 0 && facts->exit_code > 0)
+        buf_printf(out, "exited with %d after %s", facts->exit_code, took);
+    else if (state == REPORT_KILLED)
+        buf_printf(out, "killed after %s", took);
+    else if (state == REPORT_STOPPED)
+        buf_printf(out, "recorded for %s, then stopped", took);
+    else if (state == REPORT_UNKNOWN)
+        buf_printf(out, "recorded for %s, its end is not known", took);
+    else
+        buf_printf(out, "took %s", took);
+}
+
+void report_head_run(struct report *report, const char *before)
+{
+    const struct report_input *input = report->input;
+    const struct report_losses losses = report_losses(input->run);
+    struct ss_text command = report_command(input);
+    struct buf end = {0};
+
+    add_end(&end, input);
+    if (losses.places > 0)
+        buf_add_text(&end, "; DAMAGED");
+    if (command.size == 0)
+        command = (struct ss_text){run_facts_name(input->facts),
+                                   strlen(run_facts_name(input->facts))};
+    const size_t used = strlen(before) + 2 + text_width(buf_text(&end), end.size);
+    const size_t columns = report->page.columns;
+    buf_add_text(&report->page.value, before);
+    page_text(&report->page, command, columns > used + 8 ? columns - used : 8);
+    buf_printf(&report->page.value, ": %s", buf_text(&end));
+    page_line(&report->page);
+    buf_release(&end);
+}
+
+static void add_share_interval(struct buf *out, struct interval share)
+{
+    char low[UNITS_SIZE], high[UNITS_SIZE];
+
+    if (!isfinite(share.low) || !isfinite(share.high))
+        return;
+    share_text(low, share.low);
+    low[strlen(low) - strlen(" %")] = '\0';
+    buf_printf(out, " (%s to %s)", low, share_text(high, share.high));
+}
+
+static void add_largest(struct buf *out, const struct snap_loop *loop, int stage)
+{
+    const struct snap_stage *found = &loop->stage[stage];
+    const struct scale scale = scale_for(loop->step_ns.mid);
+    char share[UNITS_SIZE], own[UNITS_SIZE], step[UNITS_SIZE];
+
+    share_text(share, found->share.mid);
+    if (stage == SS_STAGE_OTHER)
+        buf_printf(out, "%s of the step is in no span", share);
+    else
+        buf_printf(out, "%s takes %s of the step", ss_stage_text((unsigned)stage), share);
+    add_share_interval(out, found->share);
+    buf_printf(out, ": %s of %s %s", scale_text(own, found->mean_ns, scale),
+               scale_text(step, loop->step_ns.mid, scale), scale.unit.name);
+}
+
+void report_head_answer(struct report *report)
+{
+    const struct snap_loop *loop = report->loop;
+    struct buf *out = &report->page.value;
+    char count[UNITS_SIZE], missing[UNITS_SIZE];
+
+    if (!report_has_statistics(loop)) {
+        const int64_t needed = loop->warmup.missing > 0 ? loop->warmup.missing : 1;
+        buf_printf(out, "need %s more steps to tell where the time goes; so far %s",
+                   units_integer(missing, (uint64_t)(needed * loop->window_steps)),
+                   units_integer(count, (uint64_t)loop->steps));
+    } else {
+        const int stage = report_largest_stage(loop);
+        if (stage == REPORT_NO_STAGE)
+            buf_add_text(out, "the steps took no time");
+        else
+            add_largest(out, loop, stage);
+    }
+    report_paragraph(report, true);
+}
+
+static void add_rate(struct buf *out, struct interval rate, const char *unit)
+{
+    const double precision = (rate.high - rate.low) / 2;
+    char mid[UNITS_SIZE], low[UNITS_SIZE], high[UNITS_SIZE];
+
+    buf_printf(out, "%s %s", digits_text(mid, rate.mid, precision), unit);
+    if (isfinite(precision))
+        buf_printf(out, " (%s to %s)", digits_text(low, rate.low, precision),
+                   digits_text(high, rate.high, precision));
+}
+
+void report_head_speed(struct report *report)
+{
+    const struct snap_loop *loop = report->loop;
+    struct buf *out = &report->page.value;
+    char text[UNITS_SIZE];
+
+    if (!report_has_statistics(loop)) {
+        buf_printf(out, "%s steps/s so far", digits_text(text, loop->overall_steps_per_s, 0));
+        report_paragraph(report, false);
+        return;
+    }
+    const struct scale scale = scale_for(loop->quantiles.p50_ns);
+    add_rate(out, loop->steps_per_s, "steps/s");
+    buf_printf(out, ", median step %s", scale_text(text, loop->quantiles.p50_ns, scale));
+    buf_printf(out, " %s", scale.unit.name);
+    buf_printf(out, ", p95 %s", scale_text(text, loop->quantiles.p95_ns, scale));
+    buf_printf(out, ", p99 %s", scale_text(text, loop->quantiles.p99_ns, scale));
+    report_paragraph(report, false);
+}
+
+static void add_not_level(struct buf *out, const struct snap_loop *loop)
+{
+    char text[UNITS_SIZE];
+
+    if (loop->warmup.class == WARMUP_DRIFTING)
+        buf_add_text(out, "; NOT STEADY: it drifts");
+    else if (loop->warmup.class == WARMUP_NO_STEADY_STATE)
+        buf_add_text(out, "; NOT STEADY: it changed midway");
+    else if (loop->more_steps_needed > 0)
+        buf_printf(out, "; need %s more for 2 %%",
+                   units_integer(text, (uint64_t)loop->more_steps_needed));
+}
+
+void report_head_sure(struct report *report)
+{
+    const struct snap_loop *loop = report->loop;
+    struct buf *out = &report->page.value;
+    char steady[UNITS_SIZE], all[UNITS_SIZE];
+    const double error = relative_error(loop->step_ns);
+
+    if (!report_has_statistics(loop))
+        return;
+    buf_printf(out, "sure: %s steady steps of %s",
+               units_integer(steady, (uint64_t)loop->steady_steps),
+               units_integer(all, (uint64_t)loop->steps));
+    if (isfinite(error))
+        buf_printf(out, ", mean within %s %%", digits_text(all, 100 * error, 0));
+    else
+        buf_add_text(out, ", too few for an interval");
+    add_not_level(out, loop);
+    report_paragraph(report, false);
+}

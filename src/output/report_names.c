@@ -1,0 +1,191 @@
+/* Callbacks, spans and predictions, by name. */
+#include <inttypes.h>
+#include <math.h>
+#include <stdlib.h>
+
+#include "output/numbers.h"
+#include "output/report_parts.h"
+#include "output/table.h"
+
+enum { NAMES_SHOWN = 12 };
+
+/* What a table shows: the names of one kind, those with most time first. */
+struct selection {
+    const struct snap_span *row[NAMES_SHOWN];
+    size_t count, left_out;
+    int64_t left_out_ns;
+    struct scale total, each;
+};
+
+static int compare_doubles(const void *a, const void *b)
+{
+    const double x = *(const double *)a, y = *(const double *)b;
+
+    return (x > y) - (x < y);
+}
+
+static void find_scales(struct selection *selection)
+{
+    double mean[NAMES_SHOWN] = {0};
+
+    for (size_t i = 0; i < selection->count; i++)
+        mean[i] = selection->row[i]->mean_ns;
+    qsort(mean, selection->count, sizeof *mean, compare_doubles);
+    selection->each = scale_for(mean[selection->count / 2]);
+    selection->total = scale_for((double)selection->row[0]->total_ns);
+}
+
+static void select_spans(struct selection *selection, const struct snapshot *snapshot,
+                         bool (*is_wanted)(const struct snap_span *span))
+{
+    *selection = (struct selection){0};
+    for (size_t i = 0; i < snapshot->span_count; i++) {
+        const struct snap_span *span = &snapshot->spans[i];
+        if (!is_wanted(span))
+            continue;
+        if (selection->count < NAMES_SHOWN) {
+            selection->row[selection->count++] = span;
+        } else {
+            selection->left_out++;
+            selection->left_out_ns += span->total_ns;
+        }
+    }
+    if (selection->count > 0)
+        find_scales(selection);
+}
+
+static void add_name(struct table *table, const struct snap_span *span)
+{
+    struct buf name = {0};
+
+    report_span_name(&name, span);
+    table_text(table, buf_text(&name));
+    buf_release(&name);
+}
+
+static void add_each(struct table *table, const struct snap_span *span,
+                     struct scale scale)
+{
+    char text[UNITS_SIZE];
+
+    table_cell(table, "%s", scale_text(text, span->mean_ns, scale));
+    table_cell(table, "%s", scale_text(text, span->quantiles.p50_ns, scale));
+    table_cell(table, "%s", scale_text(text, span->quantiles.p95_ns, scale));
+    table_cell(table, "%s", scale_text(text, span->quantiles.p99_ns, scale));
+}
+
+static void print(struct report *report, struct table *table,
+                  const struct selection *selection)
+{
+    char text[UNITS_SIZE];
+
+    table_print(table, &report->page, report->style);
+    table_release(table);
+    if (selection->left_out > 0) {
+        buf_printf(&report->page.value, "and %zu more names: %s; --json lists all",
+                   selection->left_out, units_duration(text, selection->left_out_ns));
+        page_line(&report->page);
+    }
+}
+
+static void names(struct report *report, const struct selection *selection,
+                  const char *title, bool with_stage)
+{
+    struct table table;
+    char text[UNITS_SIZE];
+
+    report_title(report, "%s: total and self %s, each %s%s", title,
+                 selection->total.unit.name, selection->each.unit.name,
+                 report->loop ? ", share of steady time" : "");
+    table_init(&table);
+    table_column(&table, "", TABLE_TEXT);
+    if (with_stage)
+        table_column(&table, "stage", TABLE_TEXT);
+    table_column(&table, "count", TABLE_NUMBER);
+    table_column(&table, "total", TABLE_NUMBER);
+    table_column(&table, "self", TABLE_NUMBER);
+    table_column(&table, "mean", TABLE_NUMBER);
+    table_column(&table, "p50", TABLE_NUMBER);
+    table_column(&table, "p95", TABLE_NUMBER);
+    table_column(&table, "p99", TABLE_NUMBER);
+    if (report->loop)
+        table_column(&table, "share", TABLE_NUMBER);
+    for (size_t i = 0; i < selection->count; i++) {
+        const struct snap_span *span = selection->row[i];
+        add_name(&table, span);
+        if (with_stage)
+            table_cell(&table, "%s", ss_stage_text(span->stage));
+        table_cell(&table, "%s", units_count(text, span->count));
+        table_cell(&table, "%s", scale_text(text, (double)span->total_ns, selection->total));
+        table_cell(&table, "%s", scale_text(text, (double)span->self_ns, selection->total));
+        add_each(&table, span, selection->each);
+        if (report->loop)
+            table_cell(&table, "%s", share_text(text, span->share.mid));
+    }
+    print(report, &table, selection);
+}
+
+static bool is_callback(const struct snap_span *span)
+{
+    return span->stage == SS_STAGE_CALLBACK;
+}
+
+static bool is_prediction(const struct snap_span *span)
+{
+    return span->stage == SS_STAGE_INFER;
+}
+
+static bool is_other_span(const struct snap_span *span)
+{
+    return !is_callback(span) && !is_prediction(span);
+}
+
+void report_callbacks(struct report *report)
+{
+    struct selection selection;
+
+    select_spans(&selection, report->input->snapshot, is_callback);
+    if (selection.count > 0)
+        names(report, &selection, "Callbacks", false);
+}
+
+void report_spans(struct report *report)
+{
+    struct selection selection;
+
+    select_spans(&selection, report->input->snapshot, is_other_span);
+    if (selection.count > 0)
+        names(report, &selection, "Spans", true);
+}
+
+void report_latency(struct report *report)
+{
+    struct selection selection;
+    struct table table;
+    char text[UNITS_SIZE];
+
+    select_spans(&selection, report->input->snapshot, is_prediction);
+    if (selection.count == 0)
+        return;
+    report_title(report, "Predictions: total %s, each %s", selection.total.unit.name,
+                 selection.each.unit.name);
+    table_init(&table);
+    table_column(&table, "", TABLE_TEXT);
+    table_column(&table, "count", TABLE_NUMBER);
+    table_column(&table, "total", TABLE_NUMBER);
+    table_column(&table, "mean", TABLE_NUMBER);
+    table_column(&table, "p50", TABLE_NUMBER);
+    table_column(&table, "p95", TABLE_NUMBER);
+    table_column(&table, "p99", TABLE_NUMBER);
+    table_column(&table, "max", TABLE_NUMBER);
+    for (size_t i = 0; i < selection.count; i++) {
+        const struct snap_span *span = selection.row[i];
+        add_name(&table, span);
+        table_cell(&table, "%s", units_count(text, span->count));
+        table_cell(&table, "%s", scale_text(text, (double)span->total_ns, selection.total));
+        add_each(&table, span, selection.each);
+        table_cell(&table, "%s",
+                   scale_text(text, (double)span->quantiles.max_ns, selection.each));
+    }
+    print(report, &table, &selection);
+}

@@ -1,0 +1,91 @@
+/* The parts of the text report, in the order in which they are printed. Each prints nothing if it
+ * has nothing to say. */
+#ifndef OUTPUT_REPORT_PARTS_H
+#define OUTPUT_REPORT_PARTS_H
+
+#include "base/compiler.h"
+#include "output/page.h"
+#include "output/report.h"
+
+struct report {
+    const struct report_input *input;
+    const struct report_style *style;
+    const struct snap_loop *loop; /* the primary one, NULL: no steps */
+    struct page page;
+};
+
+void report_begin(struct report *report, struct sink *out,
+                  const struct report_input *input, const struct report_style *style);
+void report_end(struct report *report);
+
+/* Prints what is on the page so far as a paragraph, wrapped. */
+void report_paragraph(struct report *report, bool bold);
+
+/* A blank line, and what follows as a title. */
+void report_title(struct report *report, const char *format, ...) ATTR_PRINTF(2, 3);
+
+/* report_head.c: what ran and how it ended; the answer; how fast; how sure. One line each. */
+void report_head_run(struct report *report, const char *before);
+void report_head_answer(struct report *report);
+void report_head_speed(struct report *report);
+void report_head_sure(struct report *report);
+
+void report_stages(struct report *report);
+void report_books(struct report *report);
+void report_course(struct report *report); /* warm-up, changes, spikes, time to finish */
+void report_epochs(struct report *report, size_t most);
+void report_callbacks(struct report *report);
+void report_spans(struct report *report);
+void report_latency(struct report *report);
+void report_slowest(struct report *report);
+void report_loops(struct report *report);
+void report_lost(struct report *report);
+void report_no_steps(struct report *report);
+void report_facts(struct report *report);
+
+/* report_query.c: what several of them ask. */
+enum { REPORT_NO_STAGE = -1 };
+
+/* The stages that can be part of a step: 1, 2, ... and SS_STAGE_OTHER at the end. */
+#define REPORT_FOR_STAGES(stage)                                                         \
+    for (int stage = report_next_stage(SS_STAGE_OTHER); stage != REPORT_NO_STAGE;        \
+         stage = stage == SS_STAGE_OTHER ? REPORT_NO_STAGE : report_next_stage(stage))
+int report_next_stage(int stage);
+
+/* The stage with the largest share of the steady steps. */
+int report_largest_stage(const struct snap_loop *loop);
+
+/* The name of this stage that takes most time in the loop; NULL: none. */
+const struct snap_span *report_top_span(const struct snapshot *snapshot, int stage);
+
+/* Enough steps to say something about them. */
+bool report_has_statistics(const struct snap_loop *loop);
+
+/* "EarlyStopping, batch_end": text, object and scope of a name. */
+void report_span_name(struct buf *out, const struct snap_span *span);
+
+/* The whole time of the run, and what it was: the command, or the executable. */
+int64_t report_wall_ns(const struct report_input *input);
+struct ss_text report_info(const struct report_input *input, const char *key);
+struct ss_text report_command(const struct report_input *input);
+
+/* What happened to the run as a whole, also for JSON. */
+enum report_state {
+    REPORT_LIVE,
+    REPORT_ENDED,   /* the command, or all its processes, ended by themselves */
+    REPORT_STOPPED, /* recording was stopped */
+    REPORT_KILLED,
+    REPORT_UNKNOWN
+};
+enum report_state report_state(const struct report_input *input);
+const char *report_state_text(enum report_state state);
+
+/* What is missing, in all; damaged: bytes that could not be read. */
+struct report_losses {
+    uint64_t dropped, reused, too_deep, names, threads, places, bytes;
+    int recorder_error; /* the first one */
+};
+struct report_losses report_losses(const struct ss_run *run);
+bool report_is_whole(const struct report_losses *losses);
+
+#endif

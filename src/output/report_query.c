@@ -1,0 +1,163 @@
+#include <math.h>
+#include <string.h>
+
+#include "output/report_parts.h"
+
+/* Cuts are segments of the run, `produce` and `user` are views beside the step. */
+static bool is_step_stage(int stage)
+{
+    switch (stage) {
+    case SS_STAGE_EVAL:
+    case SS_STAGE_INFER:
+    case SS_STAGE_CHECKPOINT:
+    case SS_STAGE_PRODUCE:
+    case SS_STAGE_USER:
+        return false;
+    default:
+        return true;
+    }
+}
+
+int report_next_stage(int stage)
+{
+    for (stage++; stage < SS_STAGE_COUNT; stage++)
+        if (is_step_stage(stage))
+            return stage;
+    return SS_STAGE_OTHER;
+}
+
+int report_largest_stage(const struct snap_loop *loop)
+{
+    int largest = REPORT_NO_STAGE;
+
+    REPORT_FOR_STAGES (stage) {
+        if (!loop->stage[stage].measured || loop->stage[stage].total_ns <= 0)
+            continue;
+        if (largest == REPORT_NO_STAGE ||
+            loop->stage[stage].total_ns > loop->stage[largest].total_ns)
+            largest = stage;
+    }
+    return largest;
+}
+
+const struct snap_span *report_top_span(const struct snapshot *snapshot, int stage)
+{
+    const struct snap_span *top = NULL;
+
+    for (size_t i = 0; i < snapshot->span_count; i++) {
+        const struct snap_span *span = &snapshot->spans[i];
+        if (span->stage == stage && isfinite(span->share.mid) &&
+            (!top || span->share.mid > top->share.mid))
+            top = span;
+    }
+    return top;
+}
+
+bool report_has_statistics(const struct snap_loop *loop)
+{
+    return loop->warmup.class != WARMUP_TOO_FEW && loop->steady_steps > 0;
+}
+
+static bool starts_with(const char *text, const char *start)
+{
+    return strncmp(text, start, strlen(start)) == 0;
+}
+
+void report_span_name(struct buf *out, const struct snap_span *span)
+{
+    const bool has_object = span->object[0] != '\0';
+
+    if (has_object && starts_with(span->object, span->text))
+        buf_add_text(out, span->object);
+    else if (has_object)
+        buf_printf(out, "%s (%s)", span->text, span->object);
+    else
+        buf_add_text(out, span->text);
+    if (span->scope != SS_SCOPE_NONE)
+        buf_printf(out, ", %s", ss_scope_text(span->scope));
+}
+
+int64_t report_wall_ns(const struct report_input *input)
+{
+    const struct snapshot *snapshot = input->snapshot;
+    const int64_t ns = snapshot->end_ns - snapshot->begin_ns;
+
+    return ns > 0 ? ns : 0;
+}
+
+struct ss_text report_info(const struct report_input *input, const char *key)
+{
+    struct ss_text value = ss_run_info(input->run, SIZE_MAX, key);
+
+    if (value.size == 0 && ss_run_processes(input->run) > 0)
+        value = ss_run_info(input->run, 0, key);
+    return value;
+}
+
+struct ss_text report_command(const struct report_input *input)
+{
+    const struct ss_text command = report_info(input, "command");
+
+    return command.size > 0 ? command : report_info(input, "executable");
+}
+
+enum report_state report_state(const struct report_input *input)
+{
+    enum report_state state = REPORT_ENDED;
+
+    if (ss_run_is_live(input->run))
+        return REPORT_LIVE;
+    if (input->facts->ended_ns > 0)
+        return input->facts->signal > 0 ? REPORT_KILLED : REPORT_ENDED;
+    for (size_t i = 0; i < ss_run_processes(input->run); i++) {
+        switch (ss_run_process(input->run, i)->end) {
+        case SS_END_KILLED:
+            return REPORT_KILLED;
+        case SS_END_STOPPED:
+            state = state == REPORT_ENDED ? REPORT_STOPPED : state;
+            break;
+        case SS_END_UNKNOWN:
+            state = REPORT_UNKNOWN;
+            break;
+        default:
+            break;
+        }
+    }
+    return state;
+}
+
+const char *report_state_text(enum report_state state)
+{
+    static const char *const texts[] = {"live", "ended", "stopped", "killed", "unknown"};
+
+    return texts[state];
+}
+
+struct report_losses report_losses(const struct ss_run *run)
+{
+    struct report_losses losses = {0};
+
+    for (size_t i = 0; i < ss_run_lanes(run); i++) {
+        losses.dropped += ss_run_lane(run, i)->lost_records;
+        losses.too_deep += ss_run_lane(run, i)->too_deep;
+    }
+    for (size_t i = 0; i < ss_run_processes(run); i++) {
+        const struct ss_process *process = ss_run_process(run, i);
+        losses.reused += process->reused_records;
+        losses.names += process->lost_names;
+        losses.threads += process->lost_threads;
+        if (losses.recorder_error == 0)
+            losses.recorder_error = process->recorder_error;
+    }
+    losses.places = ss_run_losses(run);
+    for (size_t i = 0; i < losses.places; i++)
+        losses.bytes += ss_run_loss(run, i)->bytes;
+    return losses;
+}
+
+bool report_is_whole(const struct report_losses *losses)
+{
+    return losses->dropped == 0 && losses->reused == 0 && losses->too_deep == 0 &&
+           losses->names == 0 && losses->threads == 0 && losses->places == 0 &&
+           losses->recorder_error == 0;
+}

@@ -1,0 +1,162 @@
+/* Where the time of a step goes, and what was different in the slowest ones. */
+#include <inttypes.h>
+#include <math.h>
+
+#include "output/numbers.h"
+#include "output/report_parts.h"
+#include "output/table.h"
+
+enum { SLOWEST_SHOWN = 5, DIFFERENCES_SHOWN = 3 };
+
+static void add_quantiles(struct table *table, const struct snap_quantiles *quantiles,
+                          struct scale scale)
+{
+    char text[UNITS_SIZE];
+
+    table_cell(table, "%s", scale_text(text, quantiles->p50_ns, scale));
+    table_cell(table, "%s", scale_text(text, quantiles->p95_ns, scale));
+    table_cell(table, "%s", scale_text(text, quantiles->p99_ns, scale));
+}
+
+static void add_row(struct table *table, const struct snap_stage *stage, int number,
+                    struct scale scale)
+{
+    char text[UNITS_SIZE];
+
+    table_cell(table, "%s", ss_stage_text((unsigned)number));
+    table_bar(table, stage->share.mid, number);
+    table_cell(table, "%s", scale_text(text, stage->mean_ns, scale));
+    table_cell(table, "%s", share_text(text, stage->share.mid));
+    add_quantiles(table, &stage->quantiles, scale);
+}
+
+/* Stages of which there was no span: not 0, but not known. */
+static void say_not_measured(struct report *report)
+{
+    const char *between = "not measured: ";
+
+    REPORT_FOR_STAGES (stage) {
+        const struct snap_stage *found = &report->loop->stage[stage];
+        if (found->measured)
+            continue;
+        buf_printf(&report->page.value, "%s%s", between, ss_stage_text((unsigned)stage));
+        if (found->reason)
+            buf_printf(&report->page.value, " (%s)", found->reason);
+        between = ", ";
+    }
+    if (report->page.value.size > 0)
+        report_paragraph(report, false);
+}
+
+static void title(struct report *report, struct scale scale)
+{
+    const struct snap_loop *loop = report->loop;
+    char count[UNITS_SIZE];
+
+    units_integer(count, (uint64_t)loop->steady_steps);
+    if (report_has_statistics(loop))
+        report_title(report, "The step by stage: %s, over %s steady steps",
+                     scale.unit.name, count);
+    else
+        report_title(report, "The step by stage so far: %s, over %s steps",
+                     scale.unit.name, count);
+}
+
+void report_stages(struct report *report)
+{
+    const struct snap_loop *loop = report->loop;
+    const struct scale scale = scale_for(loop->step_ns.mid);
+    struct table table;
+    char text[UNITS_SIZE];
+
+    if (loop->steady_steps == 0)
+        return;
+    title(report, scale);
+    table_init(&table);
+    table_column(&table, "", TABLE_TEXT);
+    table_column(&table, "", TABLE_BAR);
+    table_column(&table, "mean", TABLE_NUMBER);
+    table_column(&table, "share", TABLE_NUMBER);
+    table_column(&table, "p50", TABLE_NUMBER);
+    table_column(&table, "p95", TABLE_NUMBER);
+    table_column(&table, "p99", TABLE_NUMBER);
+    REPORT_FOR_STAGES (stage)
+        if (loop->stage[stage].measured)
+            add_row(&table, &loop->stage[stage], stage, scale);
+    table_cell(&table, "step");
+    table_bar(&table, 0, 0);
+    table_cell(&table, "%s", scale_text(text, loop->step_ns.mid, scale));
+    table_cell(&table, "100.0 %%");
+    add_quantiles(&table, &loop->quantiles, scale);
+    table_print(&table, &report->page, report->style);
+    table_release(&table);
+    say_not_measured(report);
+}
+
+/* The stage that exceeds its median most, without those that were named before. */
+static int next_difference(const struct snap_loop *loop, const struct slow_step *slow,
+                           unsigned named, double *excess)
+{
+    int found = REPORT_NO_STAGE;
+
+    *excess = 0;
+    REPORT_FOR_STAGES (stage) {
+        const double usual = loop->stage[stage].quantiles.p50_ns;
+        const double more = (double)slow->stage_ns[stage] - (usual > 0 ? usual : 0);
+        if (!(named & 1u << stage) && more > *excess) {
+            *excess = more;
+            found = stage;
+        }
+    }
+    return found;
+}
+
+/* Stages that make up at least a tenth of what the step took longer. */
+static void add_differences(struct buf *out, const struct snap_loop *loop,
+                            const struct slow_step *slow, struct scale scale)
+{
+    const double longer = (double)slow->time_ns - loop->quantiles.p50_ns;
+    unsigned named = 0;
+    double excess;
+    char text[UNITS_SIZE];
+
+    for (int i = 0; i < DIFFERENCES_SHOWN; i++) {
+        const int stage = next_difference(loop, slow, named, &excess);
+        if (stage == REPORT_NO_STAGE || excess < 0.1 * longer)
+            break;
+        named |= 1u << stage;
+        buf_printf(out, "%s%s +%s", i > 0 ? ", " : "", ss_stage_text((unsigned)stage),
+                   scale_text(text, excess, scale));
+    }
+}
+
+void report_slowest(struct report *report)
+{
+    const struct snap_loop *loop = report->loop;
+    const struct scale scale = scale_for(loop->quantiles.p50_ns);
+    struct buf differences = {0};
+    struct table table;
+    char text[UNITS_SIZE];
+
+    if (!report_has_statistics(loop) || loop->slow_count == 0)
+        return;
+    report_title(report, "The slowest steps: %s, and the stages that took longer than usual",
+                 scale.unit.name);
+    table_init(&table);
+    table_column(&table, "step", TABLE_NUMBER);
+    table_column(&table, "took", TABLE_NUMBER);
+    table_column(&table, "x median", TABLE_NUMBER);
+    table_column(&table, "what differed", TABLE_TEXT);
+    for (int i = 0; i < loop->slow_count && i < SLOWEST_SHOWN; i++) {
+        const struct slow_step *slow = &loop->slowest[i];
+        table_cell(&table, "%s", units_integer(text, (uint64_t)slow->number));
+        table_cell(&table, "%s", scale_text(text, (double)slow->time_ns, scale));
+        table_cell(&table, "%.2f", (double)slow->time_ns / loop->quantiles.p50_ns);
+        buf_reset(&differences);
+        add_differences(&differences, loop, slow, scale);
+        table_text(&table, buf_text(&differences));
+    }
+    table_print(&table, &report->page, report->style);
+    table_release(&table);
+    buf_release(&differences);
+}

@@ -1,0 +1,87 @@
+#include "output/report.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+
+#include "base/text.h"
+#include "output/bar.h"
+#include "output/report_parts.h"
+
+enum { PARAGRAPH_INDENT = 2, EPOCHS_SHOWN = 8 };
+
+void report_begin(struct report *report, struct sink *out,
+                  const struct report_input *input, const struct report_style *style)
+{
+    *report = (struct report){.input = input, .style = style};
+    if (input->snapshot->loop_count > 0)
+        report->loop = &input->snapshot->loops[0];
+    page_init(&report->page, out);
+    report->page.columns = style->columns;
+}
+
+void report_end(struct report *report)
+{
+    page_release(&report->page);
+}
+
+void report_paragraph(struct report *report, bool bold)
+{
+    struct buf wrapped = {0};
+    struct buf *value = &report->page.value;
+
+    text_wrap(&wrapped, buf_text(value), value->size, PARAGRAPH_INDENT,
+              report->page.columns);
+    buf_reset(value);
+    buf_printf(value, "%s%s%s", bold ? style_bold(report->style) : "", buf_text(&wrapped),
+               bold ? style_plain(report->style) : "");
+    value->failed |= wrapped.failed;
+    page_line(&report->page);
+    buf_release(&wrapped);
+}
+
+void report_title(struct report *report, const char *format, ...)
+{
+    char title[256];
+    va_list arguments;
+
+    va_start(arguments, format);
+    vsnprintf(title, sizeof title, format, arguments);
+    va_end(arguments);
+    page_line(&report->page);
+    buf_add_text(&report->page.value, title);
+    report_paragraph(report, true);
+}
+
+static void with_steps(struct report *report)
+{
+    report_head_answer(report);
+    report_head_speed(report);
+    report_head_sure(report);
+    report_stages(report);
+    report_books(report);
+    report_course(report);
+    report_epochs(report, EPOCHS_SHOWN);
+    report_loops(report);
+    report_slowest(report);
+}
+
+void report_text(struct sink *out, const struct report_input *input,
+                 const struct report_style *style)
+{
+    struct report report;
+
+    report_begin(&report, out, input, style);
+    report_head_run(&report, "");
+    if (report.loop) {
+        with_steps(&report);
+    } else {
+        report_no_steps(&report);
+        report_books(&report);
+    }
+    report_callbacks(&report);
+    report_spans(&report);
+    report_latency(&report);
+    report_lost(&report);
+    report_facts(&report);
+    report_end(&report);
+}
