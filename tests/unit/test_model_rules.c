@@ -190,10 +190,10 @@ static void of_replicas_the_lowest_rank_is_the_headline(void **state)
 {
     (void)state;
     struct script *s = script_new();
-    script_process(s, 0, 1);
-    script_process(s, 1, 0);
+    script_process(s, 1, 1);
+    script_process(s, 2, 0);
     struct names n = names_of(s);
-    for (uint32_t process = 0; process < 2; process++) {
+    for (uint32_t process = 1; process <= 2; process++) {
         script_process(s, process, 0);
         script_lane(s, process * 2 + 1);
         for (int i = 0; i < 200; i++) {
@@ -203,8 +203,8 @@ static void of_replicas_the_lowest_rank_is_the_headline(void **state)
     }
     const struct snapshot *snapshot = script_finish(s);
     assert_int_equal(snapshot->loop_count, 2);
-    assert_int_equal(snapshot->loops[0].rank,
-                     -1); /* process 0 was made by script_new() */
+    assert_int_equal(snapshot->loops[0].rank, 0);
+    assert_int_equal(snapshot->loops[1].rank, 1);
     script_free(s);
 }
 

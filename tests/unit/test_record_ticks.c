@@ -111,9 +111,8 @@ static struct beat next_beat(const struct own_run *own)
     assert_true(own_run_catch_up(own));
     do {
         beats = __atomic_load_n(&own->header->beats, __ATOMIC_ACQUIRE);
-        beat.ticks = own->header->beat[beats & 1].ticks;
-        beat.raw_ns = own->header->beat[beats & 1].raw_ns;
-        __atomic_thread_fence(__ATOMIC_ACQUIRE);
+        beat.ticks = __atomic_load_n(&own->header->beat[beats & 1].ticks, __ATOMIC_ACQUIRE);
+        beat.raw_ns = __atomic_load_n(&own->header->beat[beats & 1].raw_ns, __ATOMIC_ACQUIRE);
     } while (__atomic_load_n(&own->header->beats, __ATOMIC_RELAXED) != beats);
     return beat;
 }

@@ -1,0 +1,199 @@
+#include "output/report_json.h"
+
+#include <math.h>
+
+#include "output/report_parts.h"
+#include "stats/eta.h"
+
+static void put_text(struct json *json, const char *key, struct ss_text text)
+{
+    if (text.size > 0)
+        json_bytes(json, key, text.data, text.size);
+    else
+        json_null(json, key);
+}
+
+static int64_t start_realtime_ns(const struct ss_run *run)
+{
+    int64_t first = 0;
+
+    for (size_t i = 0; i < ss_run_processes(run); i++) {
+        const int64_t own = ss_run_process(run, i)->start_realtime_ns;
+        first = first == 0 || (own > 0 && own < first) ? own : first;
+    }
+    return first;
+}
+
+static void put_run(struct json *json, const struct report_input *input)
+{
+    const struct snapshot *snapshot = input->snapshot;
+    const struct run_facts *facts = input->facts;
+    const bool ended = facts->ended_ns > 0;
+
+    json_begin_object(json, "run");
+    json_string(json, "name", run_facts_name(facts));
+    json_string(json, "path", facts->path);
+    put_text(json, "command", report_command(input));
+    put_text(json, "host", report_info(input, "host"));
+    json_string(json, "state", report_state_text(report_state(input)));
+    if (ended && facts->exit_code >= 0)
+        json_int(json, "exit_code", facts->exit_code);
+    else
+        json_null(json, "exit_code");
+    if (ended && facts->signal > 0)
+        json_int(json, "signal", facts->signal);
+    else
+        json_null(json, "signal");
+    json_int(json, "start_ns", snapshot->begin_ns);
+    json_int(json, "wall_ns", report_wall_ns(input));
+    json_int(json, "start_realtime_ns", start_realtime_ns(input->run));
+    json_uint(json, "processes", ss_run_processes(input->run));
+    json_uint(json, "records", snapshot->records);
+    json_uint(json, "spans", snapshot->spans_seen);
+    json_end_object(json);
+}
+
+static void put_books(struct json *json, const struct snapshot *snapshot)
+{
+    static const int64_t nothing[MODEL_SEGMENT_COUNT];
+
+    if (snapshot->thread_count > 0)
+        report_json_books(json, snapshot->threads[0].wall_ns,
+                          snapshot->threads[0].segment_ns);
+    else
+        report_json_books(json, 0, nothing);
+}
+
+static void put_span(struct json *json, const struct snap_span *span)
+{
+    json_begin_object(json, NULL);
+    json_string(json, "name", span->text);
+    json_string(json, "object", span->object);
+    json_string(json, "stage", ss_stage_text(span->stage));
+    json_string(json, "role", ss_role_text(span->role));
+    json_string(json, "scope", ss_scope_text(span->scope));
+    json_uint(json, "count", span->count);
+    json_uint(json, "failed", span->failed);
+    json_int(json, "total_ns", span->total_ns);
+    json_int(json, "self_ns", span->self_ns);
+    json_double(json, "mean_ns", span->mean_ns);
+    report_json_quantiles(json, &span->quantiles);
+    report_json_interval(json, "share", "share_ci", span->share);
+    json_end_object(json);
+}
+
+static void put_loops(struct json *json, const struct snapshot *snapshot)
+{
+    json_begin_array(json, "loops");
+    for (size_t i = 0; i < snapshot->loop_count; i++) {
+        const struct snap_loop *loop = &snapshot->loops[i];
+        json_begin_object(json, NULL);
+        json_uint(json, "process", loop->process);
+        if (loop->rank >= 0)
+            json_int(json, "rank", loop->rank);
+        else
+            json_null(json, "rank");
+        json_uint(json, "thread", loop->tid);
+        json_string(json, "name", loop->name);
+        json_bool(json, "ended", loop->ended);
+        json_int(json, "start_ns", loop->begin_ns);
+        json_int(json, "negative_ns", loop->negative_ns);
+        report_json_books(json, loop->wall_ns, loop->segment_ns);
+        report_json_loop(json, loop);
+        json_end_object(json);
+    }
+    json_end_array(json);
+    json_uint(json, "loops_forgotten", snapshot->forgotten_loops);
+}
+
+static void put_lost(struct json *json, const struct report_input *input)
+{
+    const struct report_losses losses = report_losses(input->run);
+    const struct snapshot *snapshot = input->snapshot;
+    int64_t negative_ns = snapshot->negative_ns;
+
+    for (size_t i = 0; i < snapshot->loop_count; i++)
+        negative_ns += snapshot->loops[i].negative_ns;
+    json_begin_object(json, "lost");
+    json_bool(json, "whole", report_is_whole(&losses));
+    json_uint(json, "dropped", losses.dropped);
+    json_uint(json, "reused", losses.reused);
+    json_uint(json, "too_deep", losses.too_deep);
+    json_uint(json, "names", losses.names);
+    json_uint(json, "threads", losses.threads);
+    json_uint(json, "places", losses.places);
+    json_uint(json, "bytes", losses.bytes);
+    json_uint(json, "orphan_spans", snapshot->orphan_spans);
+    json_int(json, "negative_ns", negative_ns);
+    if (losses.recorder_error != 0)
+        json_string(json, "recorder_error", ss_error_text(losses.recorder_error));
+    else
+        json_null(json, "recorder_error");
+    json_end_object(json);
+}
+
+static const char *deadline_text(const struct report_input *input)
+{
+    static const char *const texts[] = {
+        [ETA_UNKNOWN] = "unknown", [ETA_HOLDS] = "holds", [ETA_UNSURE] = "unsure",
+        [ETA_MISSED] = "missed"};
+    struct interval left = {NAN, NAN, NAN};
+
+    if (report_state(input) != REPORT_LIVE)
+        left = (struct interval){0, 0, 0};
+    else if (input->snapshot->loop_count > 0)
+        left = input->snapshot->loops[0].left_ns;
+    return texts[eta_deadline(left, report_wall_ns(input), input->deadline_ns)];
+}
+
+static void put_deadline(struct json *json, const struct report_input *input)
+{
+    if (input->deadline_ns <= 0) {
+        json_null(json, "deadline");
+        return;
+    }
+    json_begin_object(json, "deadline");
+    json_int(json, "deadline_ns", input->deadline_ns);
+    json_string(json, "verdict", deadline_text(input));
+    json_end_object(json);
+}
+
+static void put_hooks(struct json *json, const struct feed_hooks *hooks)
+{
+    json_begin_array(json, "hooks");
+    for (size_t i = 0; hooks && i < hooks->count; i++) {
+        const struct feed_hook *hook = &hooks->hook[i];
+        json_begin_object(json, NULL);
+        json_bytes(json, "target", hook->target.data, hook->target.size);
+        json_bool(json, "installed", !hook->skipped);
+        json_bytes(json, "reason", hook->reason.data, hook->reason.size);
+        json_end_object(json);
+    }
+    json_end_array(json);
+}
+
+void report_json(struct sink *out, const struct report_input *input)
+{
+    const struct snapshot *snapshot = input->snapshot;
+    struct json json;
+
+    json_init(&json, out);
+    json_begin_object(&json, NULL);
+    json_string(&json, "schema", REPORT_JSON_SCHEMA);
+    put_run(&json, input);
+    json_null(&json, "verdict");
+    json_begin_array(&json, "findings");
+    json_end_array(&json);
+    put_books(&json, snapshot);
+    report_json_loop(&json, snapshot->loop_count > 0 ? snapshot->loops : NULL);
+    json_begin_array(&json, "spans");
+    for (size_t i = 0; i < snapshot->span_count; i++)
+        put_span(&json, &snapshot->spans[i]);
+    json_end_array(&json);
+    put_loops(&json, snapshot);
+    put_lost(&json, input);
+    put_deadline(&json, input);
+    put_hooks(&json, input->hooks);
+    json_end_object(&json);
+    json_end_line(&json);
+}

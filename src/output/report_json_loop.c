@@ -1,0 +1,226 @@
+#include "output/report_json.h"
+
+#include <math.h>
+#include <stdio.h>
+
+#include "output/report_parts.h"
+
+void report_json_books(struct json *json, int64_t wall_ns, const int64_t *segment_ns)
+{
+    char key[32];
+
+    json_begin_object(json, "books");
+    json_int(json, "wall_ns", wall_ns);
+    for (unsigned i = 0; i < MODEL_SEGMENT_COUNT; i++) {
+        snprintf(key, sizeof key, "%s_ns", model_segment_text(i));
+        json_int(json, key, segment_ns[i]);
+    }
+    json_end_object(json);
+}
+
+void report_json_quantiles(struct json *json, const struct snap_quantiles *quantiles)
+{
+    json_double(json, "p50_ns", quantiles->p50_ns);
+    json_double(json, "p90_ns", quantiles->p90_ns);
+    json_double(json, "p95_ns", quantiles->p95_ns);
+    json_double(json, "p99_ns", quantiles->p99_ns);
+    json_int(json, "max_ns", quantiles->max_ns);
+}
+
+void report_json_pair(struct json *json, const char *key, double low, double high)
+{
+    json_begin_array(json, key);
+    json_double(json, NULL, low);
+    json_double(json, NULL, high);
+    json_end_array(json);
+}
+
+void report_json_interval(struct json *json, const char *key, const char *ci_key,
+                          struct interval interval)
+{
+    json_double(json, key, interval.mid);
+    report_json_pair(json, ci_key, interval.low, interval.high);
+}
+
+static const char *class_text(enum warmup_class class)
+{
+    static const char *const texts[] = {
+        [WARMUP_TOO_FEW] = "too_few",           [WARMUP_FLAT] = "flat",
+        [WARMUP_SLOWER_FIRST] = "slower_first", [WARMUP_FASTER_FIRST] = "faster_first",
+        [WARMUP_DRIFTING] = "drifting",         [WARMUP_NO_STEADY_STATE] = "no_steady_state",
+    };
+
+    return texts[class];
+}
+
+static void put_steady(struct json *json, const struct snap_loop *loop)
+{
+    json_begin_object(json, "steady");
+    json_int(json, "count", loop->steady_steps);
+    json_int(json, "total_ns", loop->steady_ns);
+    report_json_interval(json, "mean_ns", "mean_ci_ns", loop->step_ns);
+    report_json_quantiles(json, &loop->quantiles);
+    json_int(json, "max_step", loop->max_step);
+    json_double(json, "mad_ns", loop->mad_ns);
+    json_double(json, "spike_tax", loop->spike_tax);
+    json_int(json, "window_steps", loop->window_steps);
+    json_int(json, "more_steps_needed", loop->more_steps_needed);
+    json_end_object(json);
+}
+
+/* Every step is in one of three: warm-up, steady, or in no statistics. */
+static void put_steps(struct json *json, const struct snap_loop *loop)
+{
+    json_begin_object(json, "steps");
+    json_int(json, "count", loop->steps);
+    json_int(json, "warmup", loop->warmup_steps);
+    json_int(json, "left_out", loop->steps - loop->warmup_steps - loop->steady_steps);
+    json_string(json, "source", model_source_text(loop->source));
+    json_string(json, "warmup_class", class_text(loop->warmup.class));
+    json_int(json, "warmup_ns", loop->warmup_ns);
+    json_double(json, "warmup_cost_ns", loop->warmup.cost_ns);
+    json_int(json, "missing",
+             loop->warmup.class == WARMUP_TOO_FEW ? loop->warmup.missing * loop->window_steps
+                                                  : 0);
+    json_int(json, "updates", loop->updates);
+    json_int(json, "batches", loop->batches);
+    if (loop->samples > 0)
+        json_int(json, "samples", loop->samples);
+    else
+        json_null(json, "samples");
+    put_steady(json, loop);
+    json_end_object(json);
+}
+
+static void put_stages(struct json *json, const struct snap_loop *loop)
+{
+    json_begin_object(json, "stages");
+    REPORT_FOR_STAGES (number) {
+        const struct snap_stage *stage = &loop->stage[number];
+        if (!stage->measured) {
+            json_null(json, ss_stage_text((unsigned)number));
+            continue;
+        }
+        json_begin_object(json, ss_stage_text((unsigned)number));
+        json_int(json, "total_ns", stage->total_ns);
+        json_double(json, "mean_ns", stage->mean_ns);
+        report_json_interval(json, "share", "share_ci", stage->share);
+        report_json_quantiles(json, &stage->quantiles);
+        json_end_object(json);
+    }
+    json_end_object(json);
+}
+
+static void put_throughput(struct json *json, const struct snap_loop *loop)
+{
+    json_begin_object(json, "throughput");
+    report_json_interval(json, "steps_per_s", "steps_per_s_ci", loop->steps_per_s);
+    report_json_interval(json, "samples_per_s", "samples_per_s_ci", loop->samples_per_s);
+    json_double(json, "overall_steps_per_s", loop->overall_steps_per_s);
+    json_end_object(json);
+}
+
+static void put_slowest(struct json *json, const struct snap_loop *loop)
+{
+    json_begin_array(json, "slowest");
+    for (int i = 0; i < loop->slow_count; i++) {
+        const struct slow_step *slow = &loop->slowest[i];
+        json_begin_object(json, NULL);
+        json_int(json, "step", slow->number);
+        json_int(json, "start_ns", slow->start_ns);
+        json_int(json, "time_ns", slow->time_ns);
+        json_begin_object(json, "stages_ns");
+        REPORT_FOR_STAGES (stage)
+            if (loop->stage[stage].measured)
+                json_int(json, ss_stage_text((unsigned)stage), slow->stage_ns[stage]);
+        json_end_object(json);
+        json_end_object(json);
+    }
+    json_end_array(json);
+}
+
+static void put_change(struct json *json, const struct snap_loop *loop)
+{
+    static const char *const kinds[] = {
+        [CHANGE_NONE] = "none", [CHANGE_DRIFT] = "drift", [CHANGE_SHIFT] = "shift"};
+    const struct change *change = &loop->change;
+
+    json_begin_object(json, "change");
+    json_string(json, "kind", kinds[change->kind]);
+    json_double(json, "trend", change->trend);
+    json_begin_array(json, "shifts");
+    for (size_t i = 0; i < change->shift_count; i++) {
+        json_begin_object(json, NULL);
+        json_int(json, "step", loop->shift_step[i]);
+        json_double(json, "before_ns", change->shifts[i].before);
+        json_double(json, "after_ns", change->shifts[i].after);
+        json_end_object(json);
+    }
+    json_end_array(json);
+    json_end_object(json);
+    json_begin_array(json, "periods");
+    for (int i = 0; i < loop->periods; i++) {
+        json_begin_object(json, NULL);
+        json_int(json, "steps", loop->period[i].steps);
+        json_int(json, "first", loop->period[i].first);
+        json_uint(json, "places", loop->period[i].places);
+        json_uint(json, "hits", loop->period[i].hits);
+        json_end_object(json);
+    }
+    json_end_array(json);
+}
+
+static void put_plan(struct json *json, const struct snap_loop *loop)
+{
+    static const char *const keys[] = {"steps", "epochs", "steps_per_epoch", "batch"};
+
+    json_begin_object(json, "plan");
+    for (int i = 0; i < 4; i++) {
+        if (loop->plan[i] > 0)
+            json_uint(json, keys[i], loop->plan[i]);
+        else
+            json_null(json, keys[i]);
+    }
+    report_json_interval(json, "left_ns", "left_ci_ns", loop->left_ns);
+    json_end_object(json);
+}
+
+static void put_epochs(struct json *json, const struct snap_loop *loop)
+{
+    json_int(json, "epochs_seen", loop->epochs_seen);
+    json_begin_array(json, "epochs");
+    for (size_t i = 0; i < loop->epoch_count; i++) {
+        const struct snap_epoch *epoch = &loop->epochs[i];
+        json_begin_object(json, NULL);
+        json_int(json, "epoch", epoch->number);
+        json_int(json, "start_ns", epoch->start_ns);
+        if (epoch->end_ns > 0)
+            json_int(json, "wall_ns", epoch->end_ns - epoch->start_ns);
+        else
+            json_null(json, "wall_ns");
+        json_int(json, "steps", epoch->steps);
+        json_int(json, "step_ns", epoch->step_ns);
+        json_int(json, "eval_ns", epoch->eval_ns);
+        json_end_object(json);
+    }
+    json_end_array(json);
+}
+
+void report_json_loop(struct json *json, const struct snap_loop *loop)
+{
+    static const char *const keys[] = {"steps", "stages", "throughput", "change",
+                                       "plan"};
+
+    if (!loop) {
+        for (size_t i = 0; i < sizeof keys / sizeof keys[0]; i++)
+            json_null(json, keys[i]);
+        return;
+    }
+    put_steps(json, loop);
+    put_stages(json, loop);
+    put_throughput(json, loop);
+    put_slowest(json, loop);
+    put_change(json, loop);
+    put_plan(json, loop);
+    put_epochs(json, loop);
+}
