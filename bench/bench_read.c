@@ -1,9 +1,9 @@
 /* What reading a run costs, against reading its bytes and adding them up.
  *
- * One run has 3.2 million spans in one lane, another the same number in four lanes that took
- * turns, a third in 200 lanes. The floor reads the same file with pread(), 64 KB at a time, and
- * sums its 64-bit words; the reader turns it into records with times in nanoseconds. All files
- * are in the page cache. An operation is a span. */
+ * One run has 3.2 million spans in one lane, another the same number in four lanes
+ * that took turns, a third in 200 lanes. The floor reads the same file with pread(),
+ * 64 KB at a time, and sums its 64-bit words; the reader turns it into records with
+ * times in nanoseconds. All files are in the page cache. An operation is a span. */
 #include "harness.h"
 
 #include <fcntl.h>
@@ -36,7 +36,8 @@ static void fail(const char *what)
     exit(1);
 }
 
-/* Like a run on a 2.5 GHz counter: a calibration a second, a span takes some microseconds. */
+/* Like a run on a 2.5 GHz counter: a calibration a second, a span takes some
+ * microseconds. */
 static struct synth *make_spans(unsigned lanes)
 {
     struct synth *const synth = synth_new();

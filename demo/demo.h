@@ -18,28 +18,27 @@ enum {
     DEMO_IMAGES = 12800, /* in the training set */
     DEMO_STEPS = 10000000,
     DEMO_HOGS = 64,
-    DEMO_NAME = 32
+    DEMO_NAME = 32,
+    DEMO_MESSAGE = 512
 };
 
-/* What can be made slow: id, name, what its size is made of, the size if none is given, and what it
- * does. A size has, in this order and separated by colons: a name (n), a number (#), a time (t) or
- * a number of bytes (b). */
+/* What can be made slow: id, name, what its size is made of, the size if none is given. A size has,
+ * in this order and separated by colons: a name (n), a number (#), a time (t) or a number of bytes
+ * (b). What each does is in the help of the command. */
 #define DEMO_FAULTS(X)                                                                   \
-    X(SLOW_INPUT, "slow-input", "t", "5ms", "a batch takes longer to load")              \
-    X(SLOW_CALLBACK, "slow-callback", "nt", "MetricLog:2ms",                             \
-      "a callback takes longer at each batch")                                           \
-    X(SLOW_CALLBACK_EVERY, "slow-callback-every", "n#t", "MetricLog:50:20ms",            \
-      "the same at every 50th")                                                          \
-    X(TINY_BATCH, "tiny-batch", "#", "8", "batches of 8 samples")                        \
-    X(CPU_HOG, "cpu-hog", "#", "2", "2 processes beside it burn CPU")                    \
-    X(CHECKPOINT_STALL, "checkpoint-stall", "t", "200ms", "a checkpoint takes longer")   \
-    X(GROWING_STEP, "growing-step", "t", "10us", "each step is longer than the last")    \
-    X(LEAK, "leak", "b", "256KB", "each step keeps memory for ever")                     \
-    X(PERIODIC_PAUSE, "periodic-pause", "#t", "100:50ms", "a pause at every 100th step") \
-    X(LONG_WARM_UP, "long-warm-up", "#t", "50:10ms", "the first 50 steps are longer")    \
-    X(HEAVY_LAYER, "heavy-layer", "nt", "hidden2:3ms", "a layer takes longer")
+    X(SLOW_INPUT, "slow-input", "t", "5ms")                                              \
+    X(SLOW_CALLBACK, "slow-callback", "nt", "MetricLog:2ms")                             \
+    X(SLOW_CALLBACK_EVERY, "slow-callback-every", "n#t", "MetricLog:50:20ms")            \
+    X(TINY_BATCH, "tiny-batch", "#", "8")                                                \
+    X(CPU_HOG, "cpu-hog", "#", "2")                                                      \
+    X(CHECKPOINT_STALL, "checkpoint-stall", "t", "200ms")                                \
+    X(GROWING_STEP, "growing-step", "t", "10us")                                         \
+    X(LEAK, "leak", "b", "256KB")                                                        \
+    X(PERIODIC_PAUSE, "periodic-pause", "#t", "100:50ms")                                \
+    X(LONG_WARM_UP, "long-warm-up", "#t", "50:10ms")                                     \
+    X(HEAVY_LAYER, "heavy-layer", "nt", "hidden2:3ms")
 
-#define DEMO_ENUM_FAULT(id, name, form, size, meaning) FAULT_##id,
+#define DEMO_ENUM_FAULT(id, name, form, size) FAULT_##id,
 enum demo_fault_id { DEMO_FAULTS(DEMO_ENUM_FAULT) FAULT_COUNT };
 
 struct demo_fault {
@@ -55,6 +54,7 @@ struct demo_settings {
     int hidden[DEMO_LAYERS];
     int layers; /* hidden ones */
     uint64_t seed;
+    bool plain;        /* do not look for OpenBLAS */
     const char *truth; /* file to write, NULL: none */
     struct demo_fault faults[FAULT_COUNT];
 };
@@ -62,9 +62,13 @@ struct demo_settings {
 enum demo_result { DEMO_FINE, DEMO_BAD_SETTINGS, DEMO_FAILED };
 
 /* 5 epochs of 200 steps of 64 samples, two hidden layers, no fault. */
-void demo_defaults(struct demo_settings *settings);
+#define DEMO_DEFAULTS                                                                    \
+    {                                                                                    \
+        .epochs = 5, .batch = 64, .hidden = {256, 128}, .layers = 2, .seed = 1           \
+    }
 
-/* Trains. Prints how it goes to stdout, and what went wrong to stderr. */
-enum demo_result demo_run(const struct demo_settings *settings);
+/* Trains, and prints how it goes to stdout. What went wrong is in `message`, as a sentence. */
+enum demo_result demo_run(const struct demo_settings *settings,
+                          char message[DEMO_MESSAGE]);
 
 #endif

@@ -8,15 +8,9 @@ enum { MOST_POINTS = 32, PURPOSE_DRAW = 1, PURPOSE_AUGMENT = 2 };
 
 /* Points on a grid of 10 by 10, two figures each: column and row. A blank lifts the pen. */
 static const char *const strokes[DIGIT_CLASSES] = {
-    "4061737668493826233140",
-    "325059",
-    "22306072642979",
-    "214060726444 647677694928",
-    "69602686",
-    "7020245375775928",
-    "603326396977653526",
-    "207049",
-    "4422405072544426284959787654",
+    "4061737668493826233140",    "325059",   "22306072642979",
+    "214060726444 647677694928", "69602686", "7020245375775928",
+    "603326396977653526",        "207049",   "4422405072544426284959787654",
     "396673603022346473",
 };
 
@@ -62,25 +56,43 @@ static float squared_distance(struct point p, const struct pen_line *line)
     return px * px + py * py;
 }
 
+static int within(float position)
+{
+    return position < 0 ? 0 : position > DIGIT_SIDE ? DIGIT_SIDE : (int)position;
+}
+
+/* Only pixels near the line are looked at: most of the picture stays empty. */
+static void draw_line(const struct pen_line *line, float width, float *pixels)
+{
+    float reach = width + 1.5f;
+    int left = within(fminf(line->from.x, line->to.x) - reach);
+    int right = within(fmaxf(line->from.x, line->to.x) + reach);
+    int top = within(fminf(line->from.y, line->to.y) - reach);
+    int bottom = within(fmaxf(line->from.y, line->to.y) + reach);
+
+    for (int y = top; y < bottom; y++)
+        for (int x = left; x < right; x++) {
+            float *pixel = &pixels[y * DIGIT_SIDE + x];
+            struct point centre = {(float)x + 0.5f, (float)y + 0.5f};
+            float ink = width + 0.5f - sqrtf(squared_distance(centre, line));
+            *pixel = fminf(1, fmaxf(*pixel, ink));
+        }
+}
+
 static void draw(int digit, struct random *random, float *pixels)
 {
     struct pen_line lines[MOST_POINTS];
     int count = hand_write(digit, random, lines);
     float width = 1.2f + random_about_0(random, 0.3f);
 
-    for (int i = 0; i < DIGIT_PIXELS; i++) {
-        struct point p = {(float)(i % DIGIT_SIDE) + 0.5f, (float)(i / DIGIT_SIDE) + 0.5f};
-        float nearest = 1e9f;
-        for (int l = 0; l < count; l++)
-            nearest = fminf(nearest, squared_distance(p, &lines[l]));
-        pixels[i] = fminf(1, fmaxf(0, width + 0.5f - sqrtf(nearest)));
-    }
+    for (int i = 0; i < count; i++)
+        draw_line(&lines[i], width, pixels);
 }
 
 int digits_draw(struct digits *digits, int count, uint64_t seed)
 {
     digits->count = count;
-    digits->pixels = malloc((size_t)count * DIGIT_PIXELS * sizeof *digits->pixels);
+    digits->pixels = calloc((size_t)count * DIGIT_PIXELS, sizeof *digits->pixels);
     digits->labels = malloc((size_t)count);
     if (!digits->pixels || !digits->labels)
         return -1;

@@ -6,7 +6,7 @@
 
 #include <stdbool.h>
 
-/* Which of the two it is: "OpenBLAS" or "plain C". Call it before the first product. */
+/* Looks for OpenBLAS. Which of the two it is from now on: "OpenBLAS" or "plain C". */
 const char *matrix_choose(void);
 
 /* Row after row; `turned` (transposed) matrices are given as they lie in memory. */

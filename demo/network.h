@@ -16,7 +16,8 @@ struct network {
     struct layer *layers;
     int count, capacity; /* layers, and most rows of a pass */
     size_t parameters;
-    float *values, *gradients, *mean, *variance; /* of each parameter; the last two: Adam */
+    float *values, *gradients, *mean,
+        *variance; /* of each parameter; the last two: Adam */
     int64_t updates;
 };
 

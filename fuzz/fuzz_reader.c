@@ -2,11 +2,12 @@
  *
  * The first byte says what the rest is:
  *   0  the bytes of one process file
- *   1  a description of one: a whole file header is given, the rest of the image is zero but for
- *      pieces, each of u16 place in units of 32 bytes, u8 length in units of 8, then its bytes
+ *   1  a description of one: its header is given, the rest is zero but for pieces, each
+ *      with u16 place in units of 32 bytes, u8 length in units of 8, then its bytes
  *   2  two descriptions, the first as long as the next u16 says
  *   3  a manifest, beside a file with nothing in it
- * Descriptions are small where files are large and empty, so that most changes hit something. */
+ * Descriptions are small where files are large and empty, so that most changes hit
+ * something. */
 #include <stdlib.h>
 #include <string.h>
 

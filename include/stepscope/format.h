@@ -238,7 +238,7 @@ struct ss_segment_header {
     uint64_t reserved[4];
 };
 
-/* A name as the recorder hands it out: id, and in the third byte what its children inherit. */
+/* A name as the recorder hands it out: its id, and in the third byte what it is to others. */
 #define SS_NAME_ID(name) ((uint16_t)(name))
 #define SS_NAME_NEST(name) ((uint8_t)((name) >> 16))
 

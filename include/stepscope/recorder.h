@@ -35,7 +35,7 @@ SS_API int ss_start(
     const struct ss_options *options); /* 0, or a negative SS_E code; NULL: defaults */
 SS_API void ss_stop(void);             /* closes the run; ss_start() may follow */
 SS_API const char *
-ss_status(void); /* "off", "recording to ...", or what went wrong first */
+ss_status(void); /* "off", "recording to ...", or the first error; one buffer */
 
 /* Text is copied; object (may be NULL) says to whom the name belongs: "Adam#2", a function. */
 SS_API ss_name ss_intern(const char *text, enum ss_stage stage, enum ss_role role,

@@ -9,7 +9,7 @@
 struct command {
     const char *name;
     const char *summary;  /* for the list: one line, no full stop */
-    const char *operands; /* for the usage line: "RUN" */
+    const char *operands; /* for the usage line: "RUN"; "": none */
     const char *details;  /* for --help: whole lines of at most 80 columns */
     const struct cli_option *options;
     int fewest, most;     /* operands */
@@ -19,9 +19,11 @@ struct command {
 
 extern const struct command *const commands[]; /* ends with NULL */
 
+extern const struct command cmd_demo;
 extern const struct command cmd_dump;
 extern const struct command cmd_help;
 extern const struct command cmd_info;
+extern const struct command cmd_report;
 extern const struct command cmd_run;
 
 /* The command of this name, or NULL after a message on stderr. */

@@ -39,7 +39,7 @@ void help_command(struct sink *out, const struct command *command)
     static const struct cli_option help = {
         .name = "help", .letter = 'h', .help = "print this text"};
 
-    sink_printf(out, HELP_USAGE "\n\n", command->name, command->operands);
+    sink_printf(out, HELP_USAGE "\n\n", HELP_USAGE_OF(command));
     sink_printf(out, "%s\nOptions:\n", command->details);
     for (const struct cli_option *o = command->options; o->name; o++)
         option_line(out, o);

@@ -5,8 +5,10 @@
 #include "base/sink.h"
 #include "cli/command.h"
 
-/* With the name of a command and its operands. */
-#define HELP_USAGE "Usage: stepscope %s [OPTIONS] %s"
+/* A format, and what it takes of a command. */
+#define HELP_USAGE "Usage: stepscope %s [OPTIONS]%s%s"
+#define HELP_USAGE_OF(command)                                                           \
+    (command)->name, *(command)->operands ? " " : "", (command)->operands
 
 void help_overview(struct sink *out);
 void help_command(struct sink *out, const struct command *command);

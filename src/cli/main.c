@@ -7,7 +7,7 @@
 #include "cli/help.h"
 #include "cli/suggest.h"
 
-const struct command *const commands[] = {&cmd_info, &cmd_dump, &cmd_help, NULL};
+const struct command *const commands[] = {&cmd_run, &cmd_report, &cmd_info, &cmd_dump, &cmd_demo, &cmd_help, NULL};
 
 const struct command *command_find(const struct console *console, const char *name)
 {
@@ -32,10 +32,10 @@ static bool operands_fit(const struct console *console, const struct command *co
 {
     if (count < command->fewest)
         console_error(console, "%s is missing. " HELP_USAGE, command->operands,
-                      command->name, command->operands);
+                      HELP_USAGE_OF(command));
     else if (count > command->most)
         console_error(console, "one argument too many: '%s'. " HELP_USAGE,
-                      operands[command->most], command->name, command->operands);
+                      operands[command->most], HELP_USAGE_OF(command));
     else
         return true;
     return false;

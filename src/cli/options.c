@@ -32,7 +32,7 @@ static int set_option(struct parser *parser, const struct cli_option *option,
         *option->is_given = true;
     if (option->value)
         *option->value = value;
-    return 0;
+    return option->take ? option->take(value, parser->error) : 0;
 }
 
 static int unknown_option(struct parser *parser, const char *name, size_t size)

@@ -14,6 +14,10 @@ struct cli_option {
     const char *help;
     bool *is_given;     /* set to true; may be NULL */
     const char **value; /* set to the value; NULL without one */
+
+    /* For options that may be given several times: called for each value. 0, or SS_E_INVALID with a
+     * sentence. NULL: `value` is enough. */
+    int (*take)(const char *value, struct ss_error *error);
 };
 
 enum { OPTIONS_HELP = 1 };

@@ -1,8 +1,70 @@
 #include "cli/run_argument.h"
 
+#include <limits.h>
 #include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
+
+static const char latest[] = "latest";
+
+static const char *runs_dir(void)
+{
+    const char *dir = getenv("STEPSCOPE_DIR");
+
+    return dir && *dir ? dir : "stepscope-runs";
+}
+
+static bool exists(const char *path)
+{
+    struct stat status;
+
+    return stat(path, &status) == 0;
+}
+
+/* PARENT/NAME; if that is a link to a run beside it, the name of that run. */
+static char *path_of(const char *parent, const char *name)
+{
+    char target[NAME_MAX + 1];
+    char *path;
+
+    if (asprintf(&path, "%s/%s", parent, name) < 0)
+        return NULL;
+    ssize_t size = readlink(path, target, sizeof target);
+    if (size <= 0 || size >= (ssize_t)sizeof target || memchr(target, '/', (size_t)size))
+        return path;
+    free(path);
+    return asprintf(&path, "%s/%.*s", parent, (int)size, target) < 0 ? NULL : path;
+}
+
+char *run_argument_find(const struct console *console, const char *word)
+{
+    char *path;
+
+    if (word && (exists(word) || strchr(word, '/')))
+        path = strdup(word);
+    else
+        path = path_of(runs_dir(), word ? word : latest);
+    if (path && exists(path))
+        return path;
+    if (!path)
+        console_error(console, "out of memory.");
+    else if (word && strcmp(word, latest) != 0)
+        console_error(
+            console,
+            "there is no run '%s', neither here nor in '%s'. A run is the "
+            "directory that 'stepscope run', STEPSCOPE_RUN or ss_start() named.",
+            word, runs_dir());
+    else
+        console_error(console,
+                      "there is no run in '%s' yet. 'stepscope run -- COMMAND' records "
+                      "one; or give the directory of a run.",
+                      runs_dir());
+    free(path);
+    return NULL;
+}
 
 static bool is_file(const char *path)
 {

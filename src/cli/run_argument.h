@@ -1,11 +1,16 @@
-/* Opens the RUN that a command was given. */
+/* Finds and opens the RUN that a command was given. */
 #ifndef CLI_RUN_ARGUMENT_H
 #define CLI_RUN_ARGUMENT_H
 
 #include "cli/console.h"
 #include "stepscope/reader.h"
 
-/* NULL after a message on stderr that says why and what to do. */
+/* Where the run is: `word` is a directory, or the name of one among the runs; NULL stands for the
+ * newest of them. Runs are in STEPSCOPE_DIR, or in stepscope-runs. The caller frees it; NULL after a
+ * message on stderr that says why and what to do. */
+char *run_argument_find(const struct console *console, const char *word);
+
+/* NULL after such a message. */
 struct ss_run *run_argument_open(const struct console *console, const char *path);
 
 #endif

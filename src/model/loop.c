@@ -252,6 +252,24 @@ static enum model_segment gap_before(const struct track *track, const struct loo
     return track->had_loop ? SEGMENT_IDLE_NS : SEGMENT_STARTUP_NS;
 }
 
+static void show_step(const struct model *model, const struct loop *loop,
+                      const struct step *step, int64_t steps, int64_t time_ns,
+                      const int64_t *stage_ns, bool counted)
+{
+    const struct model_step seen = {
+        .process = loop->process,
+        .lane = loop->lane,
+        .tid = loop->tid,
+        .loop_begin_ns = loop->explicit_begin ? loop->begin_ns : loop->first_step_ns,
+        .number = loop->steps,
+        .steps = steps,
+        .start_ns = step->start_ns,
+        .time_ns = time_ns,
+        .stage_ns = stage_ns,
+        .counted = counted};
+    model->seen(model->seen_context, &seen);
+}
+
 void loop_add_step(struct track *track, const struct step *step, bool has_end)
 {
     struct loop *loop = loop_current(track, step->start_ns);
@@ -280,6 +298,10 @@ void loop_add_step(struct track *track, const struct step *step, bool has_end)
     int64_t steps = loop->source == SOURCE_TRAINER && step->work.train_steps > 0
                         ? step->work.train_steps
                         : 1;
+    bool counted = has_end && !(step->work.marks & (WORK_PERTURBED | WORK_UNFINISHED));
+    if (track->thread->model->seen) {
+        show_step(track->thread->model, loop, step, steps, time_ns, stage_ns, counted);
+    }
     track->books[SEGMENT_STEADY_NS] += time_ns;
     track->cursor_ns = step->end_ns;
     loop->steps += steps;
@@ -288,7 +310,7 @@ void loop_add_step(struct track *track, const struct step *step, bool has_end)
     loop->batches += step->work.batches;
     loop->samples += step->samples;
     count_epoch(loop, steps, time_ns, step->work.cut_ns[CUT_EVAL]);
-    if (has_end && !(step->work.marks & (WORK_PERTURBED | WORK_UNFINISHED))) {
+    if (counted) {
         add_to_window(loop, step, time_ns, stage_ns, steps);
     } else {
         loop->flagged_steps += steps;

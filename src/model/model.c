@@ -67,6 +67,14 @@ int model_error(const struct model *model)
     return model->error;
 }
 
+void model_observe(struct model *model,
+                   void (*seen)(void *context, const struct model_step *step),
+                   void *context)
+{
+    model->seen = seen;
+    model->seen_context = context;
+}
+
 static struct model_process_facts *process_at(struct model *model, uint32_t process)
 {
     if (process >= model->process_count) {
@@ -200,7 +208,7 @@ static void feed_loop(struct thread *thread, const struct ss_record *record)
         break;
     case SS_KIND_LOOP_END:
         jit_decide(track);
-        phase_settle(track);
+        phase_split(track);
         if (track->loop_depth == 0) {
             step_early_end(track, record->time_ns);
         }

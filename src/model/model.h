@@ -44,6 +44,21 @@ void model_process(struct model *model, uint32_t process, const struct ss_proces
 void model_feed(struct model *model, uint32_t process, const struct ss_record *record);
 int model_error(const struct model *model);
 
+/* A step, as it goes into its loop: for those who want each one. */
+struct model_step {
+    uint32_t process, lane, tid;
+    int64_t loop_begin_ns;     /* as snap_loop's begin_ns */
+    int64_t number, steps;     /* of the first one; more than 1: made by one call */
+    int64_t start_ns, time_ns; /* of all of them, without what is cut out */
+    const int64_t *stage_ns;   /* SS_STAGE_COUNT; they add up to time_ns */
+    bool counted;              /* in the statistics, not only in the books */
+};
+
+/* Calls `seen` for each step from now on; NULL: no more. */
+void model_observe(struct model *model,
+                   void (*seen)(void *context, const struct model_step *step),
+                   void *context);
+
 /* No more records will come: what is still open is closed. Nothing may be fed afterwards. */
 void model_finish(struct model *model);
 

@@ -172,6 +172,8 @@ struct model {
     uint64_t records, spans, lost_records, orphan_spans, forgotten_loops;
     int64_t negative_ns;
     int64_t first_ns, last_ns;
+    void (*seen)(void *context, const struct model_step *step); /* NULL: nobody looks */
+    void *seen_context;
 };
 
 /* tree.c: nesting. Takes a span, gives whole items to phase_item(). */
@@ -192,6 +194,7 @@ void jit_turn_off(
 struct track *track_of(struct thread *thread);
 void phase_item(struct track *track, struct item *item);
 void phase_settle(struct track *track); /* what is held back goes on as it is */
+void phase_split(struct track *track);  /* the same, and set-up stays before this point */
 
 /* step.c: which phases make a step. */
 void step_phase(struct track *track, const struct phase *phase);

@@ -142,6 +142,12 @@ static void keep_setup(struct track *track, const struct item *item)
     track->setup.end_ns = item->end_ns;
 }
 
+void phase_split(struct track *track)
+{
+    drop_setup(track);
+    phase_settle(track);
+}
+
 /* The end of an iterator, or of an epoch in a compiled call. */
 static void end_iteration(struct track *track, const struct item *item)
 {

@@ -154,6 +154,16 @@ static bool holds_loops(const struct thread *thread)
     return loop != NULL;
 }
 
+/* The main thread of a process recorded nothing: all that is known is how long it lived. */
+static void fill_silent(const struct ss_process *facts, struct snap_thread *out)
+{
+    out->tid = facts->pid;
+    out->rank = facts->rank;
+    out->begin_ns = facts->start_ns;
+    out->wall_ns = facts->end_ns > facts->start_ns ? facts->end_ns - facts->start_ns : 0;
+    out->segment_ns[SEGMENT_STARTUP_NS] = out->wall_ns;
+}
+
 static bool add_threads(const struct model *model, struct snapshot *snapshot)
 {
     size_t slots = thread_slots(model);
@@ -169,6 +179,11 @@ static bool add_threads(const struct model *model, struct snapshot *snapshot)
             fill_thread(model, thread, snapshot,
                         &snapshot->threads[snapshot->thread_count++]);
         }
+    }
+    if (snapshot->thread_count == 0 && model->process_count &&
+        model->processes[0].known) {
+        fill_silent(&model->processes[0].facts,
+                    &snapshot->threads[snapshot->thread_count++]);
     }
     for (size_t i = 1; snapshot->loop_count && i < snapshot->thread_count; i++) {
         const struct snap_thread *thread = &snapshot->threads[i];

@@ -274,7 +274,7 @@ void step_phase(struct track *track, const struct phase *phase)
 
 void step_mark(struct track *track, int64_t now_ns, uint64_t samples)
 {
-    phase_settle(track);
+    phase_split(track);
     if (present_source(track) != SOURCE_USER) {
         if (track->has_step) {
             move_to_gap(track);
@@ -325,7 +325,7 @@ void step_early_end(struct track *track, int64_t now_ns)
 void step_finish(struct track *track)
 {
     jit_decide(track);
-    phase_settle(track);
+    phase_split(track);
     if (track->foreign_count) { /* all to the end: another loop */
         foreign_loop(track);
     }

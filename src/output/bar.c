@@ -4,12 +4,12 @@
 
 /* Of the terminal's 256 colours, those nearest to the palette. */
 static const unsigned char colours[SS_STAGE_COUNT] = {
-    [SS_STAGE_OTHER] = 246,    [SS_STAGE_DATA] = 214,     [SS_STAGE_TRANSFER] = 227,
-    [SS_STAGE_FORWARD] = 74,   [SS_STAGE_BACKWARD] = 25,  [SS_STAGE_OPTIMIZER] = 36,
-    [SS_STAGE_COMPUTE] = 74,   [SS_STAGE_COMM] = 175,     [SS_STAGE_SYNC] = 227,
-    [SS_STAGE_CALLBACK] = 166, [SS_STAGE_EVAL] = 36,      [SS_STAGE_INFER] = 25,
+    [SS_STAGE_OTHER] = 246,      [SS_STAGE_DATA] = 214,    [SS_STAGE_TRANSFER] = 227,
+    [SS_STAGE_FORWARD] = 74,     [SS_STAGE_BACKWARD] = 25, [SS_STAGE_OPTIMIZER] = 36,
+    [SS_STAGE_COMPUTE] = 74,     [SS_STAGE_COMM] = 175,    [SS_STAGE_SYNC] = 227,
+    [SS_STAGE_CALLBACK] = 166,   [SS_STAGE_EVAL] = 36,     [SS_STAGE_INFER] = 25,
     [SS_STAGE_CHECKPOINT] = 175, [SS_STAGE_COMPILE] = 175, [SS_STAGE_SETUP] = 166,
-    [SS_STAGE_GC] = 25,        [SS_STAGE_PRODUCE] = 214,  [SS_STAGE_USER] = 246,
+    [SS_STAGE_GC] = 25,          [SS_STAGE_PRODUCE] = 214, [SS_STAGE_USER] = 246,
 };
 
 /* Whole blocks, and one of 1 to 7 eighths; what is more than nothing shows. */

@@ -3,16 +3,35 @@
 #include <math.h>
 #include <stdio.h>
 
-struct scale scale_for(double typical_ns)
+static double positive(double value)
 {
-    const double ns = isfinite(typical_ns) && typical_ns > 0 ? typical_ns : 0;
-    struct scale scale = {.unit = units_scale_for(ns < 1e18 ? (int64_t)ns : INT64_MAX)};
-    const double value = ns / (double)scale.unit.ns;
+    return isfinite(value) && value > 0 ? value : 0;
+}
+
+struct scale scale_for(double usual_ns, double largest_ns)
+{
+    const double usual = positive(usual_ns);
+    const double most = positive(largest_ns) > usual ? positive(largest_ns) : usual;
+    struct scale scale = {.unit =
+                              units_scale_for(usual < 1e18 ? (int64_t)usual : INT64_MAX)};
+    const double value = most / (double)scale.unit.ns;
 
     scale.decimals = value < 9.9995 ? 3 : value < 99.995 ? 2 : 1;
     if (scale.unit.ns == 1)
         scale.decimals = 0;
     return scale;
+}
+
+static void long_text(char out[UNITS_SIZE], double seconds)
+{
+    if (seconds < 100)
+        snprintf(out, UNITS_SIZE, "%.3gs", seconds);
+    else if (seconds < 6000)
+        snprintf(out, UNITS_SIZE, "%.3gmin", seconds / 60);
+    else if (seconds < 100 * 3600)
+        snprintf(out, UNITS_SIZE, "%.3gh", seconds / 3600);
+    else
+        snprintf(out, UNITS_SIZE, "%.3gd", seconds / 86400);
 }
 
 const char *scale_text(char out[UNITS_SIZE], double ns, struct scale scale)
@@ -24,8 +43,12 @@ const char *scale_text(char out[UNITS_SIZE], double ns, struct scale scale)
         snprintf(out, UNITS_SIZE, "-");
     else if (value > 0 && value < 0.5 * least)
         snprintf(out, UNITS_SIZE, "<%.*f", scale.decimals, least);
-    else
+    else if (value < 999.5)
         snprintf(out, UNITS_SIZE, "%.*f", scale.decimals, value);
+    else if (value < 99999.5)
+        snprintf(out, UNITS_SIZE, "%.0f", value);
+    else
+        long_text(out, ns * 1e-9);
     return out;
 }
 
@@ -42,26 +65,43 @@ const char *share_text(char out[UNITS_SIZE], double share)
     return out;
 }
 
-const char *digits_text(char out[UNITS_SIZE], double value, double precision)
+static int decimals_for(double value, double precision)
 {
     int decimals = value > 0 ? 2 - (int)floor(log10(value)) : 0;
 
-    if (!isfinite(value)) {
-        snprintf(out, UNITS_SIZE, "-");
-        return out;
-    }
     if (isfinite(precision) && precision > 0) {
         const int needed = (int)ceil(-log10(precision));
         decimals = needed > decimals ? needed : decimals;
     }
-    decimals = decimals < 0 ? 0 : decimals > 6 ? 6 : decimals;
-    snprintf(out, UNITS_SIZE, "%.*f", decimals, value);
+    return decimals < 0 ? 0 : decimals > 6 ? 6 : decimals;
+}
+
+const char *digits_text(char out[UNITS_SIZE], double value)
+{
+    if (isfinite(value))
+        snprintf(out, UNITS_SIZE, "%.*f", decimals_for(value, 0), value);
+    else
+        snprintf(out, UNITS_SIZE, "-");
+    return out;
+}
+
+const char *range_text(char out[NUMBERS_RANGE_SIZE], struct interval interval,
+                       const char *unit)
+{
+    const double precision = (interval.high - interval.low) / 2;
+    const int decimals = decimals_for(interval.mid, precision);
+    int size = snprintf(out, NUMBERS_RANGE_SIZE, "%.*f %s", decimals, interval.mid, unit);
+
+    if (isfinite(precision) && size < NUMBERS_RANGE_SIZE)
+        snprintf(out + size, (size_t)(NUMBERS_RANGE_SIZE - size), " (%.*f to %.*f)",
+                 decimals, interval.low, decimals, interval.high);
     return out;
 }
 
 double relative_error(struct interval interval)
 {
-    const double below = interval.mid - interval.low, above = interval.high - interval.mid;
+    const double below = interval.mid - interval.low,
+                 above = interval.high - interval.mid;
     const double half = below > above ? below : above;
 
     return isfinite(half) && interval.mid > 0 ? half / interval.mid : INFINITY;

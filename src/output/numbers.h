@@ -11,18 +11,24 @@ struct scale {
     int decimals;
 };
 
-/* For a column in which this is a usual value. */
-struct scale scale_for(double typical_ns);
+/* For a column in which one value is usual and another the largest. */
+struct scale scale_for(double usual_ns, double largest_ns);
 
-/* "84.0"; "<0.1" for what is more than nothing but would be written as 0. */
+/* "84.0"; "<0.1" for what is more than nothing but would be written as 0. What would take more than
+ * five digits has a unit of its own: "12.3h". */
 const char *scale_text(char out[UNITS_SIZE], double ns, struct scale scale);
 
 /* "61.2 %" of a share of 0.612. */
 const char *share_text(char out[UNITS_SIZE], double share);
 
-/* A number above 0 with three digits, or more if `precision` (half the width of its interval) is
- * smaller than those show: "7.30", "7.302". */
-const char *digits_text(char out[UNITS_SIZE], double value, double precision);
+/* A number with three digits: "7.30", "730". */
+const char *digits_text(char out[UNITS_SIZE], double value);
+
+/* "7.30 steps/s (7.21 to 7.39)": three digits, or as many as the interval needs to be seen; without
+ * the interval if it is not known. */
+enum { NUMBERS_RANGE_SIZE = 128 };
+const char *range_text(char out[NUMBERS_RANGE_SIZE], struct interval interval,
+                       const char *unit);
 
 /* Half of the width of an interval as a share of its middle; INFINITY if it is not known. */
 double relative_error(struct interval interval);

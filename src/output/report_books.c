@@ -7,6 +7,15 @@
 #define SEGMENT_MEANING(id, text, meaning) meaning,
 static const char *const meanings[] = {MODEL_SEGMENTS(SEGMENT_MEANING)};
 
+/* Milliseconds can be seen, also in a run of days. */
+static struct scale books_scale(double wall_ns)
+{
+    struct scale scale = scale_for(wall_ns, wall_ns);
+
+    scale.decimals = scale.unit.ns > 1 ? 3 : 0;
+    return scale;
+}
+
 static void add_row(struct table *table, const struct snap_thread *thread, int segment,
                     struct scale scale)
 {
@@ -30,7 +39,7 @@ void report_books(struct report *report)
 
     if (snapshot->thread_count == 0)
         return;
-    const struct scale scale = scale_for((double)thread->wall_ns);
+    const struct scale scale = books_scale((double)thread->wall_ns);
     report_title(report, "The run by segment: %s of the %s thread", scale.unit.name,
                  report->loop ? "loop's" : "main");
     table_init(&table);

@@ -1,12 +1,10 @@
 /* How the run went over time: warm-up, changes, spikes, and when it will be done. */
 #include <inttypes.h>
 #include <math.h>
-#include <stdlib.h>
 
 #include "base/text.h"
 #include "output/numbers.h"
 #include "output/report_parts.h"
-#include "stats/eta.h"
 
 static void add_duration(struct page *page, double ns)
 {
@@ -91,28 +89,26 @@ static void say_spikes(struct report *report)
     }
 }
 
-static void say_deadline(struct report *report, struct interval left)
+static void say_deadline(struct report *report)
 {
-    static const char *const verdicts[] = {
+    static const char *const ahead[] = {
         [ETA_UNKNOWN] = "cannot be told",
         [ETA_HOLDS] = "will hold",
         [ETA_UNSURE] = "is not sure to hold",
         [ETA_MISSED] = "will be missed",
     };
     const struct report_input *input = report->input;
+    const enum eta_verdict verdict = report_deadline(input);
     struct page *page = &report->page;
-    const int64_t took = report_wall_ns(input);
 
     if (input->deadline_ns <= 0)
         return;
-    buf_add_text(&page->value, page->value.size > 0 ? "; the deadline of "
-                                                     : "the deadline of ");
+    buf_printf(&page->value, "%sthe deadline of ", page->value.size > 0 ? "; " : "");
     add_duration(page, (double)input->deadline_ns);
     if (report_state(input) == REPORT_LIVE)
-        buf_printf(&page->value, " %s",
-                   verdicts[eta_deadline(left, took, input->deadline_ns)]);
+        buf_printf(&page->value, " %s", ahead[verdict]);
     else
-        buf_add_text(&page->value, took <= input->deadline_ns ? " held" : " was missed");
+        buf_add_text(&page->value, verdict == ETA_HOLDS ? " held" : " was missed");
 }
 
 static void say_finish(struct report *report)
@@ -133,9 +129,28 @@ static void say_finish(struct report *report)
     } else if (report_state(report->input) == REPORT_LIVE && report->input->deadline_ns) {
         buf_add_text(&page->value, "not known: nobody said how many steps there will be");
     }
-    say_deadline(report, left);
+    say_deadline(report);
     if (page->value.size > 0)
         page_field(page, "Finish");
+}
+
+static void say_evaluation(struct report *report)
+{
+    const int64_t *segment_ns = report->loop->segment_ns;
+    const double eval = (double)segment_ns[SEGMENT_EVAL_NS];
+    const double training =
+        (double)(segment_ns[SEGMENT_WARMUP_NS] + segment_ns[SEGMENT_STEADY_NS]);
+    struct page *page = &report->page;
+    char text[UNITS_SIZE];
+
+    if (eval <= 0 || training <= 0)
+        return;
+    add_duration(page, eval);
+    buf_add_text(&page->value, ", against ");
+    add_duration(page, training);
+    buf_add_text(&page->value, " of training steps: ");
+    page_joined(page, share_text(text, eval / training));
+    page_field(page, "Evaluated");
 }
 
 static void say_extent(struct report *report)
@@ -145,11 +160,12 @@ static void say_extent(struct report *report)
     char text[UNITS_SIZE];
 
     buf_printf(&page->value, "%s steps/s with all that is between the steps",
-               digits_text(text, loop->overall_steps_per_s, 0));
+               digits_text(text, loop->overall_steps_per_s));
     if (isfinite(loop->samples_per_s.mid))
         buf_printf(&page->value, "; steady %s samples/s",
-                   digits_text(text, loop->samples_per_s.mid, 0));
+                   digits_text(text, loop->samples_per_s.mid));
     page_field(page, "Over all");
+    say_evaluation(report);
     if (loop->steps > 0 && loop->batches > loop->steps + loop->steps / 2) {
         buf_printf(&page->value, "%.3g a step",
                    (double)loop->batches / (double)loop->steps);
@@ -157,7 +173,8 @@ static void say_extent(struct report *report)
     }
     if (loop->window_steps > 1) {
         buf_printf(&page->value,
-                   "steps are timed in windows of up to %" PRId64 ": only their ends are sure",
+                   "steps are timed in windows of up to %" PRId64
+                   ": only their ends are sure",
                    loop->window_steps);
         page_field(page, "Windows");
     }

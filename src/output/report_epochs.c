@@ -1,48 +1,57 @@
 /* Epochs, and loops beside each other: short tables. */
 #include <inttypes.h>
 #include <math.h>
-#include <string.h>
 
 #include "output/numbers.h"
 #include "output/report_parts.h"
+#include "output/report_tables.h"
 #include "output/table.h"
 
 enum { LOOPS_SHOWN = 10 };
 
-static void epoch_row(struct table *table, const struct snap_epoch *epoch,
-                      struct scale scale)
+static double ratio(int64_t part, int64_t whole)
 {
-    const double took = epoch->end_ns > 0 ? (double)(epoch->end_ns - epoch->start_ns) : NAN;
-    const struct scale step = scale_for(1e6);
+    return whole > 0 ? (double)part / (double)whole : NAN;
+}
+
+static void epoch_row(struct table *table, const struct snap_epoch *epoch,
+                      struct scale scale, struct scale step, bool with_eval)
+{
+    const double took =
+        epoch->end_ns > 0 ? (double)(epoch->end_ns - epoch->start_ns) : NAN;
     char text[UNITS_SIZE];
 
     table_cell(table, "%" PRId64, epoch->number);
     table_cell(table, "%s", scale_text(text, took, scale));
-    table_cell(table, "%s", units_integer(text, (uint64_t)epoch->steps));
     table_cell(table, "%s", scale_text(text, (double)epoch->step_ns, scale));
-    table_cell(table, "%s", scale_text(text, (double)epoch->eval_ns, scale));
-    table_cell(table, "%s",
-               share_text(text, epoch->step_ns > 0
-                                    ? (double)epoch->eval_ns / (double)epoch->step_ns
-                                    : NAN));
-    table_cell(table, "%s",
-               scale_text(text,
-                          epoch->steps > 0 ? (double)epoch->step_ns / (double)epoch->steps
-                                           : NAN,
-                          step));
+    if (with_eval) {
+        table_cell(table, "%s", scale_text(text, (double)epoch->eval_ns, scale));
+        table_cell(table, "%s", share_text(text, ratio(epoch->eval_ns, epoch->step_ns)));
+    }
+    table_cell(table, "%s", units_integer(text, (uint64_t)epoch->steps));
+    table_cell(table, "%s", scale_text(text, ratio(epoch->step_ns, epoch->steps), step));
 }
 
-static struct scale scale_of_epochs(const struct snap_loop *loop)
+struct epoch_extremes {
+    double longest_ns;
+    double longest_step_ns; /* of the means */
+    bool evaluates;
+};
+
+static struct epoch_extremes extremes_of(const struct snap_loop *loop)
 {
-    double longest = 0;
+    struct epoch_extremes found = {0};
 
     for (size_t i = 0; i < loop->epoch_count; i++) {
         const struct snap_epoch *epoch = &loop->epochs[i];
-        const double took = (double)(epoch->end_ns - epoch->start_ns);
-        longest = took > longest ? took : longest;
-        longest = (double)epoch->step_ns > longest ? (double)epoch->step_ns : longest;
+        found.longest_ns =
+            fmax(found.longest_ns, (double)(epoch->end_ns - epoch->start_ns));
+        found.longest_ns = fmax(found.longest_ns, (double)epoch->step_ns);
+        found.longest_step_ns =
+            fmax(found.longest_step_ns, ratio(epoch->step_ns, epoch->steps));
+        found.evaluates |= epoch->eval_ns > 0;
     }
-    return scale_for(longest);
+    return found;
 }
 
 void report_epochs(struct report *report, size_t most)
@@ -53,22 +62,26 @@ void report_epochs(struct report *report, size_t most)
 
     if (loop->epoch_count == 0)
         return;
-    const struct scale scale = scale_of_epochs(loop);
-    const size_t first = loop->epoch_count > most ? loop->epoch_count - most : 0;
-    report_title(report, "Epochs: %s%s", units_integer(text, (uint64_t)loop->epochs_seen),
-                 first > 0 || loop->epochs_seen > (int64_t)loop->epoch_count
-                     ? ", of which the last"
-                     : "");
+    const struct epoch_extremes found = extremes_of(loop);
+    const struct scale scale = scale_for(found.longest_ns, found.longest_ns);
+    const struct scale step = scale_for(found.longest_step_ns, found.longest_step_ns);
+    const size_t shown = loop->epoch_count < most ? loop->epoch_count : most;
+    units_integer(text, (uint64_t)loop->epochs_seen);
+    report_title(report, "Epochs: %s%s; times are %s, a step %s", text,
+                 loop->epochs_seen > (int64_t)shown ? ", the last of them" : "",
+                 scale.unit.name, step.unit.name);
     table_init(&table);
     table_column(&table, "epoch", TABLE_NUMBER);
     table_column(&table, "took", TABLE_NUMBER);
+    table_column(&table, "steps took", TABLE_NUMBER);
+    if (found.evaluates) {
+        table_column(&table, "evaluation", TABLE_NUMBER);
+        table_column(&table, "of steps", TABLE_NUMBER);
+    }
     table_column(&table, "steps", TABLE_NUMBER);
-    table_column(&table, "training", TABLE_NUMBER);
-    table_column(&table, "evaluation", TABLE_NUMBER);
-    table_column(&table, "of training", TABLE_NUMBER);
-    table_column(&table, "ms a step", TABLE_NUMBER);
-    for (size_t i = first; i < loop->epoch_count; i++)
-        epoch_row(&table, &loop->epochs[i], scale);
+    table_column(&table, "a step", TABLE_NUMBER);
+    for (size_t i = loop->epoch_count - shown; i < loop->epoch_count; i++)
+        epoch_row(&table, &loop->epochs[i], scale, step, found.evaluates);
     table_print(&table, &report->page, report->style);
     table_release(&table);
 }
@@ -98,7 +111,7 @@ static void loop_row(struct table *table, const struct snap_loop *loop, size_t n
         table_cell(table, "-");
     table_cell(table, "%" PRIu32, loop->tid);
     table_cell(table, "%s", units_integer(text, (uint64_t)loop->steps));
-    table_cell(table, "%s", digits_text(text, loop->steps_per_s.mid, 0));
+    table_cell(table, "%s", digits_text(text, loop->steps_per_s.mid));
     table_cell(table, "%s", scale_text(text, loop->quantiles.p50_ns, scale));
     add_largest(table, loop);
     table_text(table, loop->name);
@@ -107,7 +120,8 @@ static void loop_row(struct table *table, const struct snap_loop *loop, size_t n
 void report_loops(struct report *report)
 {
     const struct snapshot *snapshot = report->input->snapshot;
-    const struct scale scale = scale_for(report->loop->quantiles.p50_ns);
+    const struct scale scale =
+        scale_for(report->loop->quantiles.p50_ns, report->loop->quantiles.p50_ns);
     struct table table;
 
     if (snapshot->loop_count < 2)
@@ -133,4 +147,19 @@ void report_loops(struct report *report)
                    snapshot->loop_count - LOOPS_SHOWN);
         page_line(&report->page);
     }
+}
+
+void report_epoch_table(struct sink *out, const struct report_input *input,
+                        const struct report_style *style)
+{
+    struct report report;
+
+    report_begin(&report, out, input, style);
+    if (report.loop)
+        report_epochs(&report, SIZE_MAX);
+    if (!report.loop || report.loop->epoch_count == 0) {
+        buf_add_text(&report.page.value, "No epochs were seen in this run.");
+        page_line(&report.page);
+    }
+    report_end(&report);
 }

@@ -69,7 +69,7 @@ static void add_share_interval(struct buf *out, struct interval share)
 static void add_largest(struct buf *out, const struct snap_loop *loop, int stage)
 {
     const struct snap_stage *found = &loop->stage[stage];
-    const struct scale scale = scale_for(loop->step_ns.mid);
+    const struct scale scale = scale_for(loop->step_ns.mid, loop->step_ns.mid);
     char share[UNITS_SIZE], own[UNITS_SIZE], step[UNITS_SIZE];
 
     share_text(share, found->share.mid);
@@ -103,30 +103,20 @@ void report_head_answer(struct report *report)
     report_paragraph(report, true);
 }
 
-static void add_rate(struct buf *out, struct interval rate, const char *unit)
-{
-    const double precision = (rate.high - rate.low) / 2;
-    char mid[UNITS_SIZE], low[UNITS_SIZE], high[UNITS_SIZE];
-
-    buf_printf(out, "%s %s", digits_text(mid, rate.mid, precision), unit);
-    if (isfinite(precision))
-        buf_printf(out, " (%s to %s)", digits_text(low, rate.low, precision),
-                   digits_text(high, rate.high, precision));
-}
-
 void report_head_speed(struct report *report)
 {
     const struct snap_loop *loop = report->loop;
     struct buf *out = &report->page.value;
-    char text[UNITS_SIZE];
+    char text[UNITS_SIZE], range[NUMBERS_RANGE_SIZE];
 
     if (!report_has_statistics(loop)) {
-        buf_printf(out, "%s steps/s so far", digits_text(text, loop->overall_steps_per_s, 0));
+        buf_printf(out, "%s steps/s so far",
+                   digits_text(text, loop->overall_steps_per_s));
         report_paragraph(report, false);
         return;
     }
-    const struct scale scale = scale_for(loop->quantiles.p50_ns);
-    add_rate(out, loop->steps_per_s, "steps/s");
+    const struct scale scale = scale_for(loop->quantiles.p50_ns, loop->quantiles.p99_ns);
+    buf_add_text(out, range_text(range, loop->steps_per_s, "steps/s"));
     buf_printf(out, ", median step %s", scale_text(text, loop->quantiles.p50_ns, scale));
     buf_printf(out, " %s", scale.unit.name);
     buf_printf(out, ", p95 %s", scale_text(text, loop->quantiles.p95_ns, scale));
@@ -160,7 +150,7 @@ void report_head_sure(struct report *report)
                units_integer(steady, (uint64_t)loop->steady_steps),
                units_integer(all, (uint64_t)loop->steps));
     if (isfinite(error))
-        buf_printf(out, ", mean within %s %%", digits_text(all, 100 * error, 0));
+        buf_printf(out, ", mean within %.2g %%", 100 * error);
     else
         buf_add_text(out, ", too few for an interval");
     add_not_level(out, loop);

@@ -3,7 +3,6 @@
 #include <math.h>
 
 #include "output/report_parts.h"
-#include "stats/eta.h"
 
 static void put_text(struct json *json, const char *key, struct ss_text text)
 {
@@ -78,7 +77,9 @@ static void put_span(struct json *json, const struct snap_span *span)
     json_int(json, "self_ns", span->self_ns);
     json_double(json, "mean_ns", span->mean_ns);
     report_json_quantiles(json, &span->quantiles);
-    report_json_interval(json, "share", "share_ci", span->share);
+    const struct interval unknown = {NAN, NAN, NAN};
+    report_json_interval(json, "share", "share_ci",
+                         isfinite(report_span_share(span)) ? span->share : unknown);
     json_end_object(json);
 }
 
@@ -134,16 +135,12 @@ static void put_lost(struct json *json, const struct report_input *input)
 
 static const char *deadline_text(const struct report_input *input)
 {
-    static const char *const texts[] = {
-        [ETA_UNKNOWN] = "unknown", [ETA_HOLDS] = "holds", [ETA_UNSURE] = "unsure",
-        [ETA_MISSED] = "missed"};
-    struct interval left = {NAN, NAN, NAN};
+    static const char *const texts[] = {[ETA_UNKNOWN] = "unknown",
+                                        [ETA_HOLDS] = "holds",
+                                        [ETA_UNSURE] = "unsure",
+                                        [ETA_MISSED] = "missed"};
 
-    if (report_state(input) != REPORT_LIVE)
-        left = (struct interval){0, 0, 0};
-    else if (input->snapshot->loop_count > 0)
-        left = input->snapshot->loops[0].left_ns;
-    return texts[eta_deadline(left, report_wall_ns(input), input->deadline_ns)];
+    return texts[report_deadline(input)];
 }
 
 static void put_deadline(struct json *json, const struct report_input *input)

@@ -45,9 +45,12 @@ void report_json_interval(struct json *json, const char *key, const char *ci_key
 static const char *class_text(enum warmup_class class)
 {
     static const char *const texts[] = {
-        [WARMUP_TOO_FEW] = "too_few",           [WARMUP_FLAT] = "flat",
-        [WARMUP_SLOWER_FIRST] = "slower_first", [WARMUP_FASTER_FIRST] = "faster_first",
-        [WARMUP_DRIFTING] = "drifting",         [WARMUP_NO_STEADY_STATE] = "no_steady_state",
+        [WARMUP_TOO_FEW] = "too_few",
+        [WARMUP_FLAT] = "flat",
+        [WARMUP_SLOWER_FIRST] = "slower_first",
+        [WARMUP_FASTER_FIRST] = "faster_first",
+        [WARMUP_DRIFTING] = "drifting",
+        [WARMUP_NO_STEADY_STATE] = "no_steady_state",
     };
 
     return texts[class];
@@ -80,8 +83,9 @@ static void put_steps(struct json *json, const struct snap_loop *loop)
     json_int(json, "warmup_ns", loop->warmup_ns);
     json_double(json, "warmup_cost_ns", loop->warmup.cost_ns);
     json_int(json, "missing",
-             loop->warmup.class == WARMUP_TOO_FEW ? loop->warmup.missing * loop->window_steps
-                                                  : 0);
+             loop->warmup.class == WARMUP_TOO_FEW
+                 ? loop->warmup.missing * loop->window_steps
+                 : 0);
     json_int(json, "updates", loop->updates);
     json_int(json, "batches", loop->batches);
     if (loop->samples > 0)
@@ -95,7 +99,8 @@ static void put_steps(struct json *json, const struct snap_loop *loop)
 static void put_stages(struct json *json, const struct snap_loop *loop)
 {
     json_begin_object(json, "stages");
-    REPORT_FOR_STAGES (number) {
+    REPORT_FOR_STAGES(number)
+    {
         const struct snap_stage *stage = &loop->stage[number];
         if (!stage->measured) {
             json_null(json, ss_stage_text((unsigned)number));
@@ -130,9 +135,9 @@ static void put_slowest(struct json *json, const struct snap_loop *loop)
         json_int(json, "start_ns", slow->start_ns);
         json_int(json, "time_ns", slow->time_ns);
         json_begin_object(json, "stages_ns");
-        REPORT_FOR_STAGES (stage)
-            if (loop->stage[stage].measured)
-                json_int(json, ss_stage_text((unsigned)stage), slow->stage_ns[stage]);
+        REPORT_FOR_STAGES(stage)
+        if (loop->stage[stage].measured)
+            json_int(json, ss_stage_text((unsigned)stage), slow->stage_ns[stage]);
         json_end_object(json);
         json_end_object(json);
     }
@@ -206,16 +211,28 @@ static void put_epochs(struct json *json, const struct snap_loop *loop)
     json_end_array(json);
 }
 
+/* What is known of a loop that was not there: nothing. */
+static struct snap_loop no_loop(void)
+{
+    const struct interval unknown = {NAN, NAN, NAN};
+    const struct snap_quantiles none = {NAN, NAN, NAN, NAN, 0};
+
+    return (struct snap_loop){.step_ns = unknown,
+                              .steps_per_s = unknown,
+                              .samples_per_s = unknown,
+                              .overall_steps_per_s = NAN,
+                              .left_ns = unknown,
+                              .quantiles = none,
+                              .mad_ns = NAN,
+                              .spike_tax = NAN,
+                              .max_step = -1};
+}
+
 void report_json_loop(struct json *json, const struct snap_loop *loop)
 {
-    static const char *const keys[] = {"steps", "stages", "throughput", "change",
-                                       "plan"};
+    const struct snap_loop none = no_loop();
 
-    if (!loop) {
-        for (size_t i = 0; i < sizeof keys / sizeof keys[0]; i++)
-            json_null(json, keys[i]);
-        return;
-    }
+    loop = loop ? loop : &none;
     put_steps(json, loop);
     put_stages(json, loop);
     put_throughput(json, loop);

@@ -7,7 +7,7 @@
 #include "base/units.h"
 #include "output/report_parts.h"
 
-enum { TEXT_MOST = 60, HOOKS_SHOWN = 5, COMMAND_MOST = 210 };
+enum { TEXT_MOST = 60, HOOK_COLUMNS = 29, COMMAND_MOST = 210 };
 
 static void say(struct report *report, bool *first, const char *label)
 {
@@ -45,7 +45,8 @@ static void say_losses(struct report *report, bool *first)
     say_count(report, first, losses.threads, "thread", "threads", " found no room");
     if (losses.places > 0) {
         page_count(&report->page, losses.places, "place", "places");
-        buf_printf(value, " in the files could not be read, %s: 'stepscope info' says where",
+        buf_printf(value,
+                   " in the files could not be read, %s: 'stepscope info' says where",
                    units_bytes(text, losses.bytes));
         say(report, first, "Lost");
     }
@@ -105,40 +106,51 @@ void report_lost(struct report *report)
     say_clocks(report);
 }
 
-static void say_hooks(struct report *report)
+static void say_hook(struct report *report, const struct feed_hook *hook)
+{
+    struct page *page = &report->page;
+
+    page_text(page, (struct ss_text){hook->target.data, hook->target.size}, HOOK_COLUMNS);
+    buf_add_text(&page->value, hook->skipped ? ": skipped, " : ": installed");
+    page_text(page, (struct ss_text){hook->reason.data, hook->reason.size}, HOOK_COLUMNS);
+    page_field(page, "");
+}
+
+/* What was looked for: first what was not found. */
+static void say_hooks(struct report *report, size_t most)
 {
     const struct feed_hooks *hooks = report->input->hooks;
     struct page *page = &report->page;
+    size_t said = 0;
 
     if (!hooks || hooks->count == 0) {
-        buf_add_text(&page->value, "none: no framework was hooked");
+        buf_add_text(&page->value, "none: no framework was looked for");
         page_field(page, "Hooks");
         return;
     }
-    buf_printf(&page->value, "%" PRIu64 " installed, %" PRIu64 " skipped; looked for:",
+    buf_printf(&page->value, "%" PRIu64 " installed, %" PRIu64 " skipped",
                hooks->installed, hooks->skipped);
     page_field(page, "Hooks");
-    for (size_t i = 0; i < hooks->count && i < HOOKS_SHOWN; i++) {
-        const struct feed_hook *hook = &hooks->hook[i];
-        page_text(page, (struct ss_text){hook->target.data, hook->target.size}, TEXT_MOST);
-        buf_add_text(&page->value, hook->skipped ? ": skipped, " : ": installed");
-        page_text(page, (struct ss_text){hook->reason.data, hook->reason.size}, TEXT_MOST);
-        page_field(page, "");
-    }
-    if (hooks->count > HOOKS_SHOWN) {
-        buf_add_text(&page->value, "and more: 'stepscope info' lists them");
+    for (int skipped = 1; skipped >= 0; skipped--)
+        for (size_t i = 0; i < hooks->count && said < most; i++)
+            if (hooks->hook[i].skipped == (skipped == 1)) {
+                say_hook(report, &hooks->hook[i]);
+                said++;
+            }
+    if (hooks->count > said) {
+        buf_add_text(&page->value, "and more: 'stepscope report' lists them");
         page_field(page, "");
     }
 }
 
-void report_no_steps(struct report *report)
+void report_no_steps(struct report *report, size_t most_hooks)
 {
     buf_add_text(&report->page.value, "no training steps were seen in this run");
     report_paragraph(report, true);
-    say_hooks(report);
+    say_hooks(report, most_hooks);
     buf_add_text(&report->page.value,
-                 "call ss_step() at the start of each step, or wrap data, forward, backward "
-                 "and the optimizer's update in spans of these stages");
+                 "call ss_step() at the start of each step, or record data, forward, "
+                 "backward and the optimizer's update as spans of these stages");
     page_field(&report->page, "To do");
 }
 
@@ -166,6 +178,22 @@ static void say_recorded(struct report *report)
     page_field(&report->page, "Recorded");
 }
 
+/* What the supervisor was told by the kernel when the command had ended. */
+static void say_usage(struct report *report)
+{
+    const struct run_facts *facts = report->input->facts;
+    const int64_t cpu_ns = facts->user_ns + facts->system_ns;
+    const int64_t wall_ns = facts->ended_ns - facts->started_ns;
+    char text[UNITS_SIZE];
+
+    if (facts->ended_ns == 0 || wall_ns <= 0 || facts->max_rss_bytes <= 0)
+        return;
+    buf_printf(&report->page.value, "%.2f cores on average; largest process ",
+               (double)cpu_ns / (double)wall_ns);
+    page_joined(&report->page, units_bytes(text, (uint64_t)facts->max_rss_bytes));
+    page_field(&report->page, "Used");
+}
+
 void report_facts(struct report *report)
 {
     const struct report_input *input = report->input;
@@ -188,4 +216,5 @@ void report_facts(struct report *report)
                    model_source_text(report->loop->source));
     }
     page_field(page, "Holds");
+    say_usage(report);
 }

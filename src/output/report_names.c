@@ -26,13 +26,16 @@ static int compare_doubles(const void *a, const void *b)
 
 static void find_scales(struct selection *selection)
 {
-    double mean[NAMES_SHOWN] = {0};
+    double mean[NAMES_SHOWN] = {0}, largest = 0;
 
-    for (size_t i = 0; i < selection->count; i++)
+    for (size_t i = 0; i < selection->count; i++) {
         mean[i] = selection->row[i]->mean_ns;
+        largest = fmax(largest, selection->row[i]->quantiles.p99_ns);
+    }
     qsort(mean, selection->count, sizeof *mean, compare_doubles);
-    selection->each = scale_for(mean[selection->count / 2]);
-    selection->total = scale_for((double)selection->row[0]->total_ns);
+    const double total = (double)selection->row[0]->total_ns;
+    selection->each = scale_for(mean[selection->count / 2], largest);
+    selection->total = scale_for(total, total);
 }
 
 static void select_spans(struct selection *selection, const struct snapshot *snapshot,
@@ -116,11 +119,13 @@ static void names(struct report *report, const struct selection *selection,
         if (with_stage)
             table_cell(&table, "%s", ss_stage_text(span->stage));
         table_cell(&table, "%s", units_count(text, span->count));
-        table_cell(&table, "%s", scale_text(text, (double)span->total_ns, selection->total));
-        table_cell(&table, "%s", scale_text(text, (double)span->self_ns, selection->total));
+        table_cell(&table, "%s",
+                   scale_text(text, (double)span->total_ns, selection->total));
+        table_cell(&table, "%s",
+                   scale_text(text, (double)span->self_ns, selection->total));
         add_each(&table, span, selection->each);
         if (report->loop)
-            table_cell(&table, "%s", share_text(text, span->share.mid));
+            table_cell(&table, "%s", share_text(text, report_span_share(span)));
     }
     print(report, &table, selection);
 }
@@ -182,7 +187,8 @@ void report_latency(struct report *report)
         const struct snap_span *span = selection.row[i];
         add_name(&table, span);
         table_cell(&table, "%s", units_count(text, span->count));
-        table_cell(&table, "%s", scale_text(text, (double)span->total_ns, selection.total));
+        table_cell(&table, "%s",
+                   scale_text(text, (double)span->total_ns, selection.total));
         add_each(&table, span, selection.each);
         table_cell(&table, "%s",
                    scale_text(text, (double)span->quantiles.max_ns, selection.each));

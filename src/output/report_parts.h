@@ -6,6 +6,7 @@
 #include "base/compiler.h"
 #include "output/page.h"
 #include "output/report.h"
+#include "stats/eta.h"
 
 struct report {
     const struct report_input *input;
@@ -40,7 +41,7 @@ void report_latency(struct report *report);
 void report_slowest(struct report *report);
 void report_loops(struct report *report);
 void report_lost(struct report *report);
-void report_no_steps(struct report *report);
+void report_no_steps(struct report *report, size_t most_hooks);
 void report_facts(struct report *report);
 
 /* report_query.c: what several of them ask. */
@@ -64,6 +65,9 @@ bool report_has_statistics(const struct snap_loop *loop);
 /* "EarlyStopping, batch_end": text, object and scope of a name. */
 void report_span_name(struct buf *out, const struct snap_span *span);
 
+/* Its share of the steady time; NAN for what is never part of a step: cuts, epoch callbacks. */
+double report_span_share(const struct snap_span *span);
+
 /* The whole time of the run, and what it was: the command, or the executable. */
 int64_t report_wall_ns(const struct report_input *input);
 struct ss_text report_info(const struct report_input *input, const char *key);
@@ -79,6 +83,9 @@ enum report_state {
 };
 enum report_state report_state(const struct report_input *input);
 const char *report_state_text(enum report_state state);
+
+/* Whether the run is done within the deadline. Of one that has ended: whether it was. */
+enum eta_verdict report_deadline(const struct report_input *input);
 
 /* What is missing, in all; damaged: bytes that could not be read. */
 struct report_losses {

@@ -30,7 +30,8 @@ int report_largest_stage(const struct snap_loop *loop)
 {
     int largest = REPORT_NO_STAGE;
 
-    REPORT_FOR_STAGES (stage) {
+    REPORT_FOR_STAGES(stage)
+    {
         if (!loop->stage[stage].measured || loop->stage[stage].total_ns <= 0)
             continue;
         if (largest == REPORT_NO_STAGE ||
@@ -75,6 +76,16 @@ void report_span_name(struct buf *out, const struct snap_span *span)
         buf_add_text(out, span->text);
     if (span->scope != SS_SCOPE_NONE)
         buf_printf(out, ", %s", ss_scope_text(span->scope));
+}
+
+double report_span_share(const struct snap_span *span)
+{
+    const bool in_steps = is_step_stage(span->stage) || span->stage == SS_STAGE_USER;
+    const bool each_step = span->scope == SS_SCOPE_NONE ||
+                           span->scope == SS_SCOPE_BATCH_BEGIN ||
+                           span->scope == SS_SCOPE_BATCH_END;
+
+    return in_steps && each_step ? span->share.mid : NAN;
 }
 
 int64_t report_wall_ns(const struct report_input *input)
@@ -124,6 +135,20 @@ enum report_state report_state(const struct report_input *input)
         }
     }
     return state;
+}
+
+enum eta_verdict report_deadline(const struct report_input *input)
+{
+    const struct snapshot *snapshot = input->snapshot;
+    struct interval left = {0, 0, 0};
+
+    if (report_state(input) == REPORT_LIVE) {
+        const bool known =
+            snapshot->loop_count > 0 && isfinite(snapshot->loops[0].left_ns.mid);
+        left =
+            known ? snapshot->loops[0].left_ns : (struct interval){0, INFINITY, INFINITY};
+    }
+    return eta_deadline(left, report_wall_ns(input), input->deadline_ns);
 }
 
 const char *report_state_text(enum report_state state)

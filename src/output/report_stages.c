@@ -7,6 +7,7 @@
 #include "output/table.h"
 
 enum { SLOWEST_SHOWN = 5, DIFFERENCES_SHOWN = 3 };
+static const double SLOW = 1.1; /* times the median: what is less is noise */
 
 static void add_quantiles(struct table *table, const struct snap_quantiles *quantiles,
                           struct scale scale)
@@ -35,7 +36,8 @@ static void say_not_measured(struct report *report)
 {
     const char *between = "not measured: ";
 
-    REPORT_FOR_STAGES (stage) {
+    REPORT_FOR_STAGES(stage)
+    {
         const struct snap_stage *found = &report->loop->stage[stage];
         if (found->measured)
             continue;
@@ -65,7 +67,7 @@ static void title(struct report *report, struct scale scale)
 void report_stages(struct report *report)
 {
     const struct snap_loop *loop = report->loop;
-    const struct scale scale = scale_for(loop->step_ns.mid);
+    const struct scale scale = scale_for(loop->step_ns.mid, loop->quantiles.p99_ns);
     struct table table;
     char text[UNITS_SIZE];
 
@@ -80,9 +82,9 @@ void report_stages(struct report *report)
     table_column(&table, "p50", TABLE_NUMBER);
     table_column(&table, "p95", TABLE_NUMBER);
     table_column(&table, "p99", TABLE_NUMBER);
-    REPORT_FOR_STAGES (stage)
-        if (loop->stage[stage].measured)
-            add_row(&table, &loop->stage[stage], stage, scale);
+    REPORT_FOR_STAGES(stage)
+    if (loop->stage[stage].measured)
+        add_row(&table, &loop->stage[stage], stage, scale);
     table_cell(&table, "step");
     table_bar(&table, 0, 0);
     table_cell(&table, "%s", scale_text(text, loop->step_ns.mid, scale));
@@ -100,7 +102,8 @@ static int next_difference(const struct snap_loop *loop, const struct slow_step 
     int found = REPORT_NO_STAGE;
 
     *excess = 0;
-    REPORT_FOR_STAGES (stage) {
+    REPORT_FOR_STAGES(stage)
+    {
         const double usual = loop->stage[stage].quantiles.p50_ns;
         const double more = (double)slow->stage_ns[stage] - (usual > 0 ? usual : 0);
         if (!(named & 1u << stage) && more > *excess) {
@@ -130,33 +133,41 @@ static void add_differences(struct buf *out, const struct snap_loop *loop,
     }
 }
 
+static void slow_row(struct table *table, const struct snap_loop *loop,
+                     const struct slow_step *slow, struct scale scale)
+{
+    struct buf differences = {0};
+    char text[UNITS_SIZE];
+
+    table_cell(table, "%s", units_integer(text, (uint64_t)slow->number));
+    table_cell(table, "%s", scale_text(text, (double)slow->time_ns, scale));
+    table_cell(table, "%.2f", (double)slow->time_ns / loop->quantiles.p50_ns);
+    add_differences(&differences, loop, slow, scale);
+    table_text(table, buf_text(&differences));
+    buf_release(&differences);
+}
+
 void report_slowest(struct report *report)
 {
     const struct snap_loop *loop = report->loop;
-    const struct scale scale = scale_for(loop->quantiles.p50_ns);
-    struct buf differences = {0};
+    const struct scale scale =
+        scale_for(loop->quantiles.p50_ns, (double)loop->quantiles.max_ns);
+    const double median = loop->quantiles.p50_ns;
     struct table table;
-    char text[UNITS_SIZE];
 
-    if (!report_has_statistics(loop) || loop->slow_count == 0)
+    if (!report_has_statistics(loop) || loop->slow_count == 0 || !(median > 0) ||
+        (double)loop->slowest[0].time_ns < SLOW * median)
         return;
-    report_title(report, "The slowest steps: %s, and the stages that took longer than usual",
+    report_title(report, "The slowest steps: %s, and which stages took longer than usual",
                  scale.unit.name);
     table_init(&table);
     table_column(&table, "step", TABLE_NUMBER);
     table_column(&table, "took", TABLE_NUMBER);
     table_column(&table, "x median", TABLE_NUMBER);
     table_column(&table, "what differed", TABLE_TEXT);
-    for (int i = 0; i < loop->slow_count && i < SLOWEST_SHOWN; i++) {
-        const struct slow_step *slow = &loop->slowest[i];
-        table_cell(&table, "%s", units_integer(text, (uint64_t)slow->number));
-        table_cell(&table, "%s", scale_text(text, (double)slow->time_ns, scale));
-        table_cell(&table, "%.2f", (double)slow->time_ns / loop->quantiles.p50_ns);
-        buf_reset(&differences);
-        add_differences(&differences, loop, slow, scale);
-        table_text(&table, buf_text(&differences));
-    }
+    for (int i = 0; i < loop->slow_count && i < SLOWEST_SHOWN; i++)
+        if ((double)loop->slowest[i].time_ns >= SLOW * median)
+            slow_row(&table, loop, &loop->slowest[i], scale);
     table_print(&table, &report->page, report->style);
     table_release(&table);
-    buf_release(&differences);
 }

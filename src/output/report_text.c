@@ -75,7 +75,7 @@ void report_text(struct sink *out, const struct report_input *input,
     if (report.loop) {
         with_steps(&report);
     } else {
-        report_no_steps(&report);
+        report_no_steps(&report, FEED_MOST_HOOKS);
         report_books(&report);
     }
     report_callbacks(&report);

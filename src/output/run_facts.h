@@ -19,8 +19,8 @@ struct run_facts {
     int64_t started_ns, ended_ns; /* fork, reaped: CLOCK_MONOTONIC_RAW; 0: not yet */
     int exit_code;                /* of a command that has ended by itself, else -1 */
     int signal;                   /* that ended it, else 0 */
-    int64_t user_ns, system_ns;   /* CPU time, of its own children too that it waited for */
-    int64_t max_rss_bytes;        /* the largest of them; 0: nothing of this is known */
+    int64_t user_ns, system_ns; /* CPU time, of its own children too that it waited for */
+    int64_t max_rss_bytes;      /* the largest of them; 0: nothing of this is known */
 };
 
 /* 0 or SS_E_NOMEM; a run without an outcome is none the worse. A released one is as {0}. */

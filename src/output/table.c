@@ -9,7 +9,12 @@
 #include "base/text.h"
 #include "output/bar.h"
 
-enum { GAP = 2, BAR_LEAST = 4, BAR_MOST = 50, TEXT_LEAST = 8 };
+enum { GAP_MOST = 2, BAR_LEAST = 4, BAR_MOST = 50, TEXT_LEAST = 8, TEXT_WANTED = 20 };
+
+struct widths {
+    size_t column[TABLE_COLUMNS];
+    size_t gap;
+};
 
 void table_init(struct table *table)
 {
@@ -75,22 +80,36 @@ static size_t flexible(const struct table *table)
     return found;
 }
 
-static void measure(const struct table *table, size_t page_columns,
-                    size_t width[TABLE_COLUMNS])
+/* What the other columns leave. */
+static size_t left_over(const struct table *table, size_t page_columns,
+                        const struct widths *widths, size_t soft)
+{
+    size_t others = widths->gap * (table->columns - 1);
+
+    for (size_t i = 0; i < table->columns; i++)
+        others += i == soft ? 0 : widths->column[i];
+    return page_columns > others ? page_columns - others : 0;
+}
+
+static struct widths measure(const struct table *table, size_t page_columns)
 {
     const size_t soft = flexible(table);
     const bool is_bar = table->column[soft].kind == TABLE_BAR;
-    size_t others = GAP * (table->columns - 1);
+    struct widths widths = {.gap = GAP_MOST};
 
-    for (size_t i = 0; i < table->columns; i++) {
-        width[i] = table->column[i].kind == TABLE_BAR ? 0 : widest(table, i);
-        others += i == soft ? 0 : width[i];
-    }
+    for (size_t i = 0; i < table->columns; i++)
+        widths.column[i] = table->column[i].kind == TABLE_BAR ? 0 : widest(table, i);
+    const size_t most = is_bar ? BAR_MOST : widths.column[soft];
     const size_t least = is_bar ? BAR_LEAST : TEXT_LEAST;
-    const size_t most = is_bar ? BAR_MOST : width[soft];
-    size_t left = page_columns > others ? page_columns - others : 0;
+    const size_t wanted = is_bar ? BAR_LEAST : TEXT_WANTED;
+    size_t left = left_over(table, page_columns, &widths, soft);
+    if (left < most && left < wanted) {
+        widths.gap = 1;
+        left = left_over(table, page_columns, &widths, soft);
+    }
     left = left > most ? most : left;
-    width[soft] = left < least ? least : left;
+    widths.column[soft] = left < least ? least : left;
+    return widths;
 }
 
 static void add_cell(struct buf *line, const char *cell, enum table_kind kind,
@@ -120,15 +139,23 @@ static void end_line(struct page *page)
     page_line(page);
 }
 
-static void print_titles(const struct table *table, const size_t *width,
+static bool has_titles(const struct table *table)
+{
+    for (size_t i = 0; i < table->columns; i++)
+        if (table->column[i].title[0])
+            return true;
+    return false;
+}
+
+static void print_titles(const struct table *table, const struct widths *widths,
                          struct page *page, const struct report_style *style)
 {
     buf_add_text(&page->value, style_faint(style));
     for (size_t i = 0; i < table->columns; i++) {
         const enum table_kind kind = table->column[i].kind;
-        buf_add_repeated(&page->value, ' ', i > 0 ? GAP : 0);
+        buf_add_repeated(&page->value, ' ', i > 0 ? widths->gap : 0);
         add_cell(&page->value, table->column[i].title,
-                 kind == TABLE_BAR ? TABLE_TEXT : kind, width[i], style);
+                 kind == TABLE_BAR ? TABLE_TEXT : kind, widths->column[i], style);
     }
     buf_add_text(&page->value, style_plain(style));
     end_line(page);
@@ -136,17 +163,18 @@ static void print_titles(const struct table *table, const size_t *width,
 
 void table_print(struct table *table, struct page *page, const struct report_style *style)
 {
-    size_t width[TABLE_COLUMNS];
+    const struct widths widths = measure(table, page->columns);
     const char *cell = buf_text(&table->cells);
 
     if (table->cells.failed)
         sink_fail(page->out, SS_E_NOMEM, ENOMEM);
-    measure(table, page->columns, width);
-    print_titles(table, width, page, style);
+    if (has_titles(table))
+        print_titles(table, &widths, page, style);
     for (size_t i = 0; i < table->count; i++, cell += strlen(cell) + 1) {
         const size_t column = i % table->columns;
-        buf_add_repeated(&page->value, ' ', column > 0 ? GAP : 0);
-        add_cell(&page->value, cell, table->column[column].kind, width[column], style);
+        buf_add_repeated(&page->value, ' ', column > 0 ? widths.gap : 0);
+        add_cell(&page->value, cell, table->column[column].kind, widths.column[column],
+                 style);
         if (column + 1 == table->columns)
             end_line(page);
     }

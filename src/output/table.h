@@ -36,7 +36,7 @@ void table_text(struct table *table, const char *text);
 void table_cell(struct table *table, const char *format, ...) ATTR_PRINTF(2, 3);
 void table_bar(struct table *table, double share, int colour);
 
-/* Prints the titles and the rows, and empties the table but for its columns. */
+/* Prints the titles, if there are any, and the rows, and empties the table but for its columns. */
 void table_print(struct table *table, struct page *page,
                  const struct report_style *style);
 

@@ -1,5 +1,6 @@
 #include <stdlib.h>
 
+#include "base/compiler.h"
 #include "read/grow.h"
 #include "read/lane_reader.h"
 #include "read/run.h"
@@ -10,7 +11,8 @@ enum {
     BUFFER_BUDGET = 2 << 20 /* of all lanes of a cursor: they stay in a CPU's cache */
 };
 
-/* A lane with a record to come, in a heap by time; at the same time by file, then by lane. */
+/* A lane with a record to come, in a heap by time; at the same time by file, then by
+ * lane. */
 struct contender {
     ss_ns time_ns;
     uint64_t order;
@@ -18,10 +20,11 @@ struct contender {
 };
 
 struct ss_cursor {
-    struct ss_run *run; /* NULL: it was closed */
+    struct lane_reader *lane; /* of a cursor over one lane, unless it is stale */
+    struct ss_run *run;       /* NULL: it was closed */
     struct ss_cursor *next, *previous;
-    uint32_t generation; /* refresh of the run that it has taken note of */
     bool merged;
+    bool stale; /* the run was refreshed since */
     bool taken; /* the record of heap[0] was given: peek for its next one */
     struct lane_reader **readers;
     size_t count, capacity;
@@ -99,8 +102,8 @@ struct ss_cursor *ss_cursor_new(struct ss_run *run, size_t lane)
     if (!cursor)
         return NULL;
     cursor->run = run;
-    cursor->generation = run->generation - 1; /* so that it takes note of all lanes */
     cursor->merged = lane == SS_ALL_LANES;
+    cursor->stale = true;
     cursor->last_ns = INT64_MIN;
     cursor->next = run->cursors;
     if (cursor->next)
@@ -136,16 +139,21 @@ int cursors_refresh(struct ss_run *run)
 {
     int code = 0;
 
-    for (struct ss_cursor *cursor = run->cursors; cursor; cursor = cursor->next)
+    for (struct ss_cursor *cursor = run->cursors; cursor; cursor = cursor->next) {
+        cursor->stale = true;
+        cursor->lane = NULL;
         if (cursor->merged && add_new_lanes(cursor) != 0)
             code = SS_E_NOMEM;
+    }
     return code;
 }
 
 void cursors_orphan(struct ss_run *run)
 {
-    for (struct ss_cursor *cursor = run->cursors; cursor; cursor = cursor->next)
+    for (struct ss_cursor *cursor = run->cursors; cursor; cursor = cursor->next) {
         cursor->run = NULL;
+        cursor->lane = NULL;
+    }
 }
 
 static inline bool comes_before(const struct contender *a, ss_ns time_ns, uint64_t order)
@@ -153,9 +161,9 @@ static inline bool comes_before(const struct contender *a, ss_ns time_ns, uint64
     return a->time_ns < time_ns || (a->time_ns == time_ns && a->order < order);
 }
 
-/* Lets the contender at `place` sink to where it belongs. Mostly it is there already: a lane has
- * some records before another lane has one. Its fields are moved one by one, since a copy of the
- * whole would have to wait for the time that was just stored. */
+/* Lets the contender at `place` sink to where it belongs. Mostly it is there already:
+ * a lane has some records before another lane has one. Its fields are moved one by
+ * one, since a copy of the whole would have to wait for the time that was just stored. */
 static inline void sift_down(struct contender *heap, size_t count, size_t place)
 {
     const ss_ns time_ns = heap[place].time_ns;
@@ -210,7 +218,8 @@ static void advance(struct ss_cursor *cursor)
     sift_down(cursor->heap, cursor->heap_count, 0);
 }
 
-/* What comes late although it waited (its thread stood still for longer) counts as of now. */
+/* What comes late although it waited (its thread stood still for longer) counts as of
+ * now. */
 static bool next_merged(struct ss_cursor *cursor, struct ss_record *out)
 {
     do {
@@ -226,31 +235,29 @@ static bool next_merged(struct ss_cursor *cursor, struct ss_record *out)
     return true;
 }
 
-static bool next_of_lane(struct ss_cursor *cursor, struct ss_record *out)
-{
-    struct lane_reader *const reader = cursor->readers[0];
-
-    do {
-        if (!lane_reader_peek(reader))
-            return false;
-    } while (!lane_reader_take(reader, out, cursor->scratch));
-    return true;
-}
-
 static void take_note_of_refresh(struct ss_cursor *cursor)
 {
-    cursor->generation = cursor->run->generation;
-    if (cursor->merged)
+    cursor->stale = false;
+    if (cursor->merged) {
         rebuild_heap(cursor);
-    else
-        lane_reader_refreshed(cursor->readers[0]);
+    } else {
+        cursor->lane = cursor->readers[0];
+        lane_reader_refreshed(cursor->lane);
+    }
+}
+
+static ATTR_NOINLINE bool next_slow(struct ss_cursor *cursor, struct ss_record *out)
+{
+    if (!cursor->run)
+        return false;
+    if (cursor->stale)
+        take_note_of_refresh(cursor);
+    return cursor->merged ? next_merged(cursor, out)
+                          : lane_reader_next_slow(cursor->lane, out, cursor->scratch);
 }
 
 bool ss_cursor_next(struct ss_cursor *cursor, struct ss_record *out)
 {
-    if (!cursor->run)
-        return false;
-    if (cursor->generation != cursor->run->generation)
-        take_note_of_refresh(cursor);
-    return cursor->merged ? next_merged(cursor, out) : next_of_lane(cursor, out);
+    return cursor->lane ? lane_reader_next(cursor->lane, out, cursor->scratch)
+                        : next_slow(cursor, out);
 }

@@ -19,19 +19,20 @@ bool lane_reader_next_record(struct lane_reader *reader)
 
     if (!unit)
         return false;
+    const unsigned kind = record_kind(unit);
     reader->closed = 0;
-    if (record_kind(unit) == SS_KIND_SPAN) {
-        lane_reader_set_span(reader, unit);
-        return true;
-    }
     reader->unit = unit;
     reader->next = NEXT_RECORD;
-    if (record_is_window(record_kind(unit)))
-        lane_reader_set_start(reader,
-                              load_u64(unit + offsetof(struct ss_rec_span, start_ticks)));
-    if (record_ticks(unit, &ticks))
-        lane_reader_set_time(reader, ticks);
-    if (record_kind(unit) == SS_KIND_THREAD_BEGIN) {
+    if (record_is_window(kind))
+        reader->start_ns = lane_reader_ns(
+            reader, load_u64(unit + offsetof(struct ss_rec_span, start_ticks)));
+    if (record_ticks(unit, &ticks)) {
+        reader->own_ns = lane_reader_ns(reader, ticks);
+        lane_reader_advance(reader, reader->own_ns);
+    }
+    if (kind == SS_KIND_SPAN)
+        lane_reader_note_span(reader, unit);
+    if (kind == SS_KIND_THREAD_BEGIN) {
         reader->owner++;
         reader->tid = load_u32(unit + offsetof(struct ss_rec_text, id));
     }
@@ -41,8 +42,8 @@ bool lane_reader_next_record(struct lane_reader *reader)
 /* Is this the span of the lane's last span record? Then it was just being closed. */
 static bool is_closed(const struct lane_reader *reader, const struct ss_open_span *span)
 {
-    return reader->any_span && span->start_ticks == reader->span_start &&
-           span->head.depth == reader->span_depth;
+    return span->start_ticks == reader->span_start &&
+           span->head.depth + 1 == reader->span_depth;
 }
 
 /* Leaves what counts: spans that did not begin before the process did. */
@@ -82,39 +83,35 @@ size_t lane_reader_open_spans(struct lane_reader *reader,
     return kept;
 }
 
-/* One end for all of them: a parent does not end before its child. */
-static uint64_t end_of_open(const struct lane_reader *reader)
+/* One end for all of them: a parent does not end before its child. Not before the last
+ * record either, whose time the reader has. */
+static ss_ns end_of_open(struct lane_reader *reader)
 {
-    uint64_t end = process_file_death(reader->walk.lane->file);
+    const uint64_t death = process_file_death(reader->walk.lane->file);
+    const uint64_t end = death < reader->latest_open ? reader->latest_open : death;
+    const ss_ns end_ns = lane_reader_ns(reader, end);
 
-    if (end < reader->last_ticks)
-        end = reader->last_ticks;
-    return end < reader->latest_open ? reader->latest_open : end;
+    return end_ns < reader->time_ns ? reader->time_ns : end_ns;
 }
 
 void lane_reader_close_span(struct lane_reader *reader, const struct ss_open_span *span,
                             struct ss_record *out)
 {
-    const struct process_file *const file = reader->walk.lane->file;
-    const uint64_t end = end_of_open(reader);
-
     lane_reader_fill(reader, &span->head, out);
-    if (file->info.end != SS_END_LIVE)
+    if (reader->walk.lane->file->info.end != SS_END_LIVE)
         out->flags |= SS_FLAG_UNFINISHED;
-    out->start_ns = timeline_ns(&file->timeline, span->start_ticks, &reader->line);
-    out->end_ns = timeline_ns(&file->timeline, end, &reader->line);
-    if (out->time_ns < out->end_ns)
-        out->time_ns = out->end_ns;
+    out->start_ns = lane_reader_ns(reader, span->start_ticks);
+    out->end_ns = end_of_open(reader);
+    out->time_ns = out->end_ns;
     out->u.arg = 0;
 }
 
-/* Innermost first, one at a time; their ticks are no records of the lane. */
+/* Innermost first, one at a time. */
 static bool peek_unfinished(struct lane_reader *reader)
 {
-    const struct process_file *const file = reader->walk.lane->file;
     struct ss_open_span stack[SS_STACK_DEPTH];
 
-    if (file->info.end == SS_END_LIVE)
+    if (reader->walk.lane->file->info.end == SS_END_LIVE)
         return false;
     const size_t count = lane_reader_open_spans(reader, stack);
     if (reader->closed >= count)
@@ -122,10 +119,7 @@ static bool peek_unfinished(struct lane_reader *reader)
     reader->open = stack[count - 1 - reader->closed];
     reader->closed++;
     reader->next = NEXT_UNFINISHED;
-    const ss_ns end_ns =
-        timeline_ns(&file->timeline, end_of_open(reader), &reader->line);
-    if (end_ns > reader->time_ns)
-        reader->time_ns = end_ns;
+    lane_reader_advance(reader, end_of_open(reader));
     return true;
 }
 
@@ -168,5 +162,15 @@ bool lane_reader_take_slow(struct lane_reader *reader, struct ss_record *out,
         out->start_ns = reader->start_ns;
         out->end_ns = reader->own_ns;
     }
+    return true;
+}
+
+bool lane_reader_next_slow(struct lane_reader *reader, struct ss_record *out,
+                           uint8_t scratch[LANE_WALK_SCRATCH])
+{
+    do {
+        if (!lane_reader_peek_slow(reader))
+            return false;
+    } while (!lane_reader_take(reader, out, scratch));
     return true;
 }

@@ -4,8 +4,8 @@
 #include "read/grow.h"
 #include "read/process_file.h"
 
-/* Numbers are sparse in damaged files, hence pages: what is allocated for a lane stays below
- * the 64 KB that its segment has in the file. */
+/* Numbers are sparse in damaged files, hence pages: what is allocated for a lane stays
+ * below the 64 KB that its segment has in the file. */
 enum { LANES_PER_PAGE = 64 };
 
 struct lane_page {
@@ -90,7 +90,8 @@ static int compare_places(const void *a, const void *b, void *file)
     return (ka > kb) - (ka < kb);
 }
 
-/* While the process lives, two segments of one place may be a moment between two states. */
+/* While the process lives, two segments of one place may be a moment between two
+ * states. */
 static void lose_repeated(struct process_file *file, uint32_t segment)
 {
     struct segment_entry *const entry = segment_index_at(file, segment);

@@ -82,8 +82,8 @@ static bool enter_next_region(struct lane_walk *walk)
     return true;
 }
 
-/* Notes that a loss in the present region is counted; false if it was before, perhaps by another
- * walk over the same lane. */
+/* Notes that a loss in the present region is counted; false if it was before, perhaps
+ * by another walk over the same lane. */
 static bool tell_once(struct lane_walk *walk, enum ss_loss_kind kind)
 {
     struct run_lane *const lane = walk->lane;
@@ -109,7 +109,8 @@ static void lose_rest(struct lane_walk *walk, enum ss_loss_kind kind, uint64_t o
     go_to(walk, walk->region_end);
 }
 
-/* A file that is being written may have its end inside a segment for a moment: false then. */
+/* A file that is being written may have its end inside a segment for a moment: false
+ * then. */
 static bool lose_truncated(struct lane_walk *walk, uint64_t offset)
 {
     if (walk->lane->file->info.end == SS_END_LIVE)
@@ -126,9 +127,10 @@ static bool was_given_away(const struct lane_walk *walk)
            segment_lease(file, walk->segment) != walk->lease;
 }
 
-/* A record that is stored while it is copied may come out torn: its head new, its body old. A
- * second copy, made after the first, has the bodies of all heads in the first one. Returns how
- * much of the copy counts: the records, and the unit after them as it was in the first copy. */
+/* A record that is stored while it is copied may come out torn: its head new, its body
+ * old. A second copy, made after the first, has the bodies of all heads in the first
+ * one. Returns how much of the copy counts: the records, and the unit after them as it
+ * was in the first copy. */
 static size_t copy_again(struct lane_walk *walk, uint64_t offset, size_t size)
 {
     size_t records = 0;
@@ -193,7 +195,8 @@ static bool fill(struct lane_walk *walk)
     }
 }
 
-/* No more records where we are. False: and none elsewhere, so stay, more may come here. */
+/* No more records where we are. False: and none elsewhere, so stay, more may come
+ * here. */
 static bool leave_region(struct lane_walk *walk)
 {
     const struct process_file *const file = walk->lane->file;

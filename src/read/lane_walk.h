@@ -1,8 +1,9 @@
 /* Walks over the good records of one lane, in the order of the file (docs/format.md 8.5).
  *
- * It sees a part of the file at a time, copied into the caller's buffer (for a run in memory the
- * whole segment, in place). At the end of a lane it stays where it is: after the next refresh of
- * its process it looks at that place again and goes on with what has been written since. */
+ * It sees a part of the file at a time, copied into the caller's buffer (for a run in
+ * memory the whole segment, in place). At the end of a lane it stays where it is:
+ * after the next refresh of its process it looks at that place again and goes on with
+ * what has been written since. */
 #ifndef READ_LANE_WALK_H
 #define READ_LANE_WALK_H
 
@@ -55,8 +56,8 @@ static inline const uint8_t *lane_walk_next(struct lane_walk *walk)
 /* Makes the record that lane_walk_next() gave last the next one again. */
 void lane_walk_back(struct lane_walk *walk, const uint8_t *unit);
 
-/* All units of the record that lane_walk_next() gave last, in view or copied to `scratch`. NULL:
- * it has been given away or cut off since. */
+/* All units of the record that lane_walk_next() gave last, in view or copied to
+ * `scratch`. NULL: it has been given away or cut off since. */
 const uint8_t *lane_walk_whole(struct lane_walk *walk, const uint8_t *unit,
                                uint8_t scratch[LANE_WALK_SCRATCH]);
 

@@ -1,8 +1,9 @@
-/* One process of a run: its file, where in it the records of each lane are, its names and clock.
+/* One process of a run: its file, where in it the records of each lane are, its names and
+ * clock.
  *
- * process_file_refresh() brings all of that up to date with a file that is still written; what is
- * here then describes the file at that moment. Everything comes from bytes that anyone may have
- * written, hence every number is checked before it is used. */
+ * process_file_refresh() brings all of that up to date with a file that is still
+ * written; what is here then describes the file at that moment. Everything comes from
+ * bytes that anyone may have written, hence every number is checked before it is used. */
 #ifndef READ_PROCESS_FILE_H
 #define READ_PROCESS_FILE_H
 
@@ -87,18 +88,21 @@ struct process_file {
     struct timeline timeline;
 };
 
-/* A file of the run directory, or `blob` if not NULL. NULL if it is no process of a run that this
- * reader knows: then *code says why, and it is counted as lost as a whole under `name`, which
- * must stay. The process must be refreshed before it is used. */
+/* A file of the run directory, or `blob` if not NULL. NULL if it is no process of a
+ * run that this reader knows: then *code says why, and it is counted as lost as a
+ * whole under `name`, which must stay. The process must be refreshed before it is
+ * used. */
 struct process_file *process_file_open(const char *name, const struct ss_blob *blob,
                                        struct file_pool *pool, struct losses *losses,
                                        int *code);
 void process_file_close(struct process_file *file);
 
-/* Looks at the file (again): header, segments, lanes, names, calibrations. 0 or SS_E_NOMEM. */
+/* Looks at the file (again): header, segments, lanes, names, calibrations. 0 or
+ * SS_E_NOMEM. */
 int process_file_refresh(struct process_file *file, const struct host *host);
 
-/* Reads the header again because a record is later than it allows; true if it now allows more. */
+/* Reads the header again because a record is later than it allows; true if it now
+ * allows more. */
 bool process_file_look_again(struct process_file *file);
 
 /* Ticks at which spans that are open end: stop, exit, or the last sign of life. */
@@ -108,8 +112,8 @@ uint64_t process_file_death(const struct process_file *file);
 void process_file_lose(struct process_file *file, enum ss_loss_kind kind, uint64_t offset,
                        uint64_t bytes);
 
-/* Segments and lane blocks (segment_index.c). `all_again`: known ones may have been given away.
- * 0 or SS_E_NOMEM. */
+/* Segments and lane blocks (segment_index.c). `all_again`: known ones may have been
+ * given away. 0 or SS_E_NOMEM. */
 int segment_index_refresh(struct process_file *file, bool all_again);
 void segment_index_release(struct process_file *file);
 struct segment_entry *segment_index_at(const struct process_file *file, uint64_t segment);
@@ -119,7 +123,8 @@ uint64_t segment_lease(struct process_file *file, uint64_t segment);
 struct run_lane *lane_table_find(const struct process_file *file, uint32_t number);
 /* Finds or makes it; NULL: no memory. */
 struct run_lane *lane_table_make(struct process_file *file, uint32_t number);
-/* Adds a segment to the row of its lane; lane_table_sort() must follow. 0 or SS_E_NOMEM. */
+/* Adds a segment to the row of its lane; lane_table_sort() must follow. 0 or
+ * SS_E_NOMEM. */
 int lane_table_add_segment(struct run_lane *lane, uint32_t segment, uint32_t seq);
 /* Orders the rows and leaves one segment for each place. */
 void lane_table_sort(struct process_file *file);

@@ -66,8 +66,8 @@ void host_update(struct host *host)
 
 enum presence { GONE, STOPPED, PRESENT };
 
-/* Is there a process of this pid and start time? Fields 3 and 22 of /proc/PID/stat; the second, the
- * name, may hold spaces and parentheses. */
+/* Is there a process of this pid and start time? Fields 3 and 22 of /proc/PID/stat;
+ * the second, the name, may hold spaces and parentheses. */
 static enum presence look_for(const struct ss_file_header *header)
 {
     char path[32], stat[1024];

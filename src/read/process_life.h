@@ -1,4 +1,5 @@
-/* Does the process of a file still live, and if not, how did it end (docs/format.md 8.9)? */
+/* Does the process of a file still live, and if not, how did it end (docs/format.md
+ * 8.9)? */
 #ifndef READ_PROCESS_LIFE_H
 #define READ_PROCESS_LIFE_H
 

@@ -116,21 +116,28 @@ static void decode_texts(const uint8_t *whole, struct ss_record *out)
     out->u.text.line = 0;
 }
 
-static void decode_name(const uint8_t *whole, struct ss_record *out)
+static void decode_words(const uint8_t *whole, struct ss_record *out)
 {
     const uint8_t role = whole[9], scope = whole[10];
 
-    decode_texts(whole, out);
     out->stage = known_stage(whole[8]);
     out->role = role < SS_ROLE_COUNT ? role : (uint8_t)SS_ROLE_NONE;
     out->scope = scope < SS_SCOPE_COUNT ? scope : (uint8_t)SS_SCOPE_NONE;
 }
 
-static void decode_frame(const uint8_t *whole, struct ss_record *out)
+static void decode_with_texts(const uint8_t *whole, struct ss_record *out)
 {
+    const unsigned kind = record_kind(whole);
+
     decode_texts(whole, out);
-    out->u.text.id = load_u32(whole + 12);
-    out->u.text.line = load_u32(whole + 16);
+    if (kind == SS_KIND_NAME) {
+        decode_words(whole, out);
+    } else if (kind == SS_KIND_FRAME) {
+        out->u.text.id = load_u32(whole + 12);
+        out->u.text.line = load_u32(whole + 16);
+    } else if (kind == SS_KIND_THREAD_BEGIN) {
+        out->u.text.id = load_u32(whole + 16);
+    }
 }
 
 static void decode_sample(const uint8_t *whole, struct ss_record *out)
@@ -142,7 +149,13 @@ static void decode_sample(const uint8_t *whole, struct ss_record *out)
 
 void record_decode(const uint8_t *whole, struct ss_record *out)
 {
-    switch (record_kind(whole)) {
+    const unsigned kind = record_kind(whole);
+
+    if (shapes[kind] & SHAPE_TEXT) {
+        decode_with_texts(whole, out);
+        return;
+    }
+    switch (kind) {
     case SS_KIND_SPAN:
     case SS_KIND_PERTURBED:
     case SS_KIND_LOST:
@@ -167,21 +180,6 @@ void record_decode(const uint8_t *whole, struct ss_record *out)
         break;
     case SS_KIND_SAMPLE:
         decode_sample(whole, out);
-        break;
-    case SS_KIND_NAME:
-        decode_name(whole, out);
-        break;
-    case SS_KIND_FRAME:
-        decode_frame(whole, out);
-        break;
-    case SS_KIND_THREAD_BEGIN:
-        decode_texts(whole, out);
-        out->u.text.id = load_u32(whole + 16);
-        break;
-    case SS_KIND_MARK:
-    case SS_KIND_HOOK:
-    case SS_KIND_INFO:
-        decode_texts(whole, out);
         break;
     default: /* LOOP_*, EPOCH_END, THREAD_END say no more than their head and time */
         memset(&out->u, 0, sizeof out->u);

@@ -1,7 +1,7 @@
 /* What the bytes of a record mean (docs/format.md sections 3, 5 and 8.5).
  *
- * Every length that a record contains is checked here, in record_judge(), from its first unit
- * alone; what it calls good may be decoded without further checks. */
+ * Every length that a record contains is checked here, in record_judge(), from its
+ * first unit alone; what it calls good may be decoded without further checks. */
 #ifndef READ_RECORD_DECODE_H
 #define READ_RECORD_DECODE_H
 
@@ -63,7 +63,8 @@ static inline bool record_is_plain_span(const uint8_t *unit,
            end >= start && end <= range->latest;
 }
 
-/* Judges a record by its first unit; `room`: bytes up to the end of its segment or block. */
+/* Judges a record by its first unit; `room`: bytes up to the end of its segment or
+ * block. */
 enum record_verdict record_judge(const uint8_t *unit, uint64_t room,
                                  const struct tick_range *range);
 
@@ -73,8 +74,8 @@ bool record_ticks(const uint8_t *unit, uint64_t *ticks);
 /* True if it has a start and an end. */
 bool record_is_window(unsigned kind);
 
-/* Fills what only its kind knows: u, subject, stage, role and scope of a name, tid of a sample.
- * `whole`: all units of a good record, aligned to 4 bytes if it is a sample. */
+/* Fills what only its kind knows: u, subject, stage, role and scope of a name, tid of
+ * a sample. `whole`: all units of a good record, aligned to 4 bytes if it is a sample. */
 void record_decode(const uint8_t *whole, struct ss_record *out);
 
 /* A number that this reader does not know reads as 0: other, none. */

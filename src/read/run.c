@@ -31,8 +31,7 @@ static struct ss_run *new_run(bool in_memory)
         return NULL;
     }
     run->in_memory = in_memory;
-    run->generation = 1;
-    run->pool.dir = -1;
+    file_pool_init(&run->pool, -1);
     run->barrier_ns = INT64_MAX;
     return run;
 }
@@ -337,7 +336,6 @@ int ss_run_refresh(struct ss_run *run)
     name_list_release(&run->strangers);
     const int adopted = adopt_directory(run, &ignored);
     const int refreshed = refresh_files(run);
-    run->generation++;
     const int cursors = cursors_refresh(run);
     return adopted ? adopted : refreshed ? refreshed : cursors;
 }

@@ -1,4 +1,5 @@
-/* A run: its processes, lanes and losses, all in one place for run.c, run_query.c and cursor.c. */
+/* A run: its processes, lanes and losses, all in one place for run.c, run_query.c and
+ * cursor.c. */
 #ifndef READ_RUN_H
 #define READ_RUN_H
 
@@ -32,17 +33,17 @@ struct ss_run {
     struct missing_names *missing;
 
     struct ss_cursor *cursors;
-    uint32_t generation; /* counts refreshes */
-    ss_ns barrier_ns;    /* merged records after it wait; INT64_MAX: no process lives */
+    ss_ns barrier_ns; /* merged records after it wait; INT64_MAX: no process lives */
 };
 
-/* For whoever feeds a run on while its processes live: from the next refresh on, a process that did
- * not say that it ended counts as alive until it is both gone and silent. A pause of a process or of
- * the machine must not look like its death, since its open spans would be given as unfinished, and
- * then once more. */
+/* For whoever feeds a run on while its processes live: from the next refresh on, a
+ * process that did not say that it ended counts as alive until it is both gone and
+ * silent. A pause of a process or of the machine must not look like its death, since
+ * its open spans would be given as unfinished, and then once more. */
 void run_follow(struct ss_run *run, bool following);
 
-/* After new lanes were found: makes room for them in the cursors over all lanes. 0 or SS_E_NOMEM. */
+/* The run was refreshed: tells its cursors, and makes room for new lanes in those over
+ * all lanes. 0 or SS_E_NOMEM. */
 int cursors_refresh(struct ss_run *run);
 /* The run goes away: its cursors give nothing more. */
 void cursors_orphan(struct ss_run *run);

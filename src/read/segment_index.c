@@ -35,7 +35,8 @@ static struct segment_entry *make_entry(struct process_file *file, uint64_t segm
     return segment_index_at(file, segment);
 }
 
-/* What looks damaged in a file that is being written may be half of a change: not yet lost. */
+/* What looks damaged in a file that is being written may be half of a change: not yet
+ * lost. */
 static int lose_segment(struct process_file *file, uint64_t segment,
                         enum ss_loss_kind kind)
 {
@@ -164,7 +165,7 @@ static int look_at_segment(struct process_file *file, uint64_t segment, bool cat
 static int look_at_segments(struct process_file *file, bool catching_up)
 {
     const uint64_t size = file->source.size;
-    const uint64_t last = (size - 1) / SS_SEGMENT_BYTES;
+    const uint64_t rest = size % SS_SEGMENT_BYTES;
     uint64_t offset = SS_SEGMENT_BYTES;
     int code = 0;
 
@@ -176,8 +177,9 @@ static int look_at_segments(struct process_file *file, bool catching_up)
         offset += SS_SEGMENT_BYTES;
     }
     /* A last segment too short for its header is lost even if it is a hole. */
-    if (code == 0 && last > 0 && size - offset_of(last) < SS_SEGMENT_HEADER_BYTES)
-        code = look_at_segment(file, last, catching_up);
+    if (code == 0 && size > SS_SEGMENT_BYTES && rest > 0 &&
+        rest < SS_SEGMENT_HEADER_BYTES)
+        code = look_at_segment(file, size / SS_SEGMENT_BYTES, catching_up);
     return code;
 }
 
@@ -280,10 +282,10 @@ static int look_at_blocks(struct process_file *file)
     return code;
 }
 
-/* In a file that is being written, a first look may find a segment of a lane and have missed the
- * one before it, which was taken after we passed its place. A second look finds it: it was taken
- * before the one that we know. Later ones wait for the next refresh. Blocks come last, since a
- * lane has its block before its first segment. */
+/* In a file that is being written, a first look may find a segment of a lane and have
+ * missed the one before it, which was taken after we passed its place. A second look
+ * finds it: it was taken before the one that we know. Later ones wait for the next
+ * refresh. Blocks come last, since a lane has its block before its first segment. */
 int segment_index_refresh(struct process_file *file, bool all_again)
 {
     int code = 0;

@@ -30,17 +30,34 @@ static void give_up_fd(struct source *source)
     source->pool->slots[source->slot] = NULL;
 }
 
-/* Closes the file that was opened longest ago; false if none is open. */
-static bool pool_close_one(struct file_pool *pool)
+void file_pool_init(struct file_pool *pool, int dir)
 {
-    for (unsigned i = 0; i < FILE_POOL_SLOTS; i++) {
-        const unsigned slot = (pool->next + i) % FILE_POOL_SLOTS;
+    *pool = (struct file_pool){.dir = dir, .limit = FILE_POOL_SLOTS};
+}
+
+/* Keeps fewer files open from now on; false if that closed none. */
+static bool lower_limit(struct file_pool *pool, unsigned limit)
+{
+    bool closed = false;
+
+    for (unsigned slot = limit; slot < FILE_POOL_SLOTS; slot++)
         if (pool->slots[slot]) {
             give_up_fd(pool->slots[slot]);
-            return true;
+            closed = true;
         }
-    }
-    return false;
+    pool->limit = limit > 0 ? limit : 1;
+    pool->next %= pool->limit;
+    return closed;
+}
+
+/* The process may open no more files: gives up half of ours, so that some are left for
+ * others. False if we have none. */
+static bool make_room(struct file_pool *pool)
+{
+    for (unsigned limit = pool->limit / 2; limit > 0; limit /= 2)
+        if (lower_limit(pool, limit))
+            return true;
+    return lower_limit(pool, 0);
 }
 
 /* O_NONBLOCK, so that a FIFO of that name does not make us wait for its writer. */
@@ -51,15 +68,14 @@ static int open_again(struct source *source)
 
     do {
         source->fd = openat(pool->dir, source->name, flags);
-    } while (source->fd < 0 &&
-             (errno == EINTR || (errno == EMFILE && pool_close_one(pool))));
+    } while (source->fd < 0 && (errno == EINTR || (errno == EMFILE && make_room(pool))));
     if (source->fd < 0)
         return error_code_of_errno(errno);
     if (pool->slots[pool->next])
         give_up_fd(pool->slots[pool->next]);
     source->slot = pool->next;
     pool->slots[source->slot] = source;
-    pool->next = (pool->next + 1) % FILE_POOL_SLOTS;
+    pool->next = (pool->next + 1) % pool->limit;
     return 0;
 }
 

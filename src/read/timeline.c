@@ -11,7 +11,8 @@ static const uint64_t slope_one = (uint64_t)1 << SLOPE_BITS;
 static const int64_t ns_per_s = 1000000000;
 static const ss_ns suspect_jump_ns = 1000000;
 static const double suspect_drift_ppm = 50;
-/* A reading is some 20 ns off: 0.4 ppm of this. Over shorter lines the rate says little. */
+/* A reading is some 20 ns off: 0.4 ppm of this. Over shorter lines the rate says
+ * little. */
 static const ss_ns shortest_rate_ns = 100000000;
 
 static int add_point(struct timeline *timeline, struct timeline_point point)
@@ -49,7 +50,8 @@ static wide slope_between(const struct timeline_point *a, const struct timeline_
     return ((wide)ns << SLOPE_BITS) / (b->ticks - a->ticks);
 }
 
-/* Of the line from point `index` on; the last point goes on with the line that leads to it. */
+/* Of the line from point `index` on; the last point goes on with the line that leads
+ * to it. */
 static wide slope_from(const struct timeline *timeline, size_t index)
 {
     const struct timeline_point *const points = timeline->points;
@@ -100,8 +102,9 @@ static size_t points_until(const struct timeline *timeline, uint64_t ticks)
     return low;
 }
 
-/* Ticks after the last point for which the result stays within ss_ns. Not beyond the largest
- * number of ticks: else earlier ones, whose distance wraps round, would seem to be later. */
+/* Ticks after the last point for which the result stays within ss_ns. Not beyond the
+ * largest number of ticks: else earlier ones, whose distance wraps round, would seem
+ * to be later. */
 static uint64_t span_of_last(const struct timeline_point *point, uint64_t slope)
 {
     const uint64_t room = (uint64_t)INT64_MAX - (uint64_t)point->raw_ns;

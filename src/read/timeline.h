@@ -1,8 +1,10 @@
-/* Turns ticks of a process into nanoseconds of CLOCK_MONOTONIC_RAW (docs/format.md section 6).
+/* Turns ticks of a process into nanoseconds of CLOCK_MONOTONIC_RAW (docs/format.md
+ * section 6).
  *
- * The points are 16 bytes each; what a conversion needs of the line between two of them is kept
- * by the caller in a struct timeline_line, so that the common case is one multiplication. A
- * result beyond the range of ss_ns counts as the nearest end of that range. */
+ * The points are 16 bytes each; what a conversion needs of the line between two of
+ * them is kept by the caller in a struct timeline_line, so that the common case is one
+ * multiplication. A result beyond the range of ss_ns counts as the nearest end of that
+ * range. */
 #ifndef READ_TIMELINE_H
 #define READ_TIMELINE_H
 
@@ -37,7 +39,8 @@ struct timeline_line {
 int timeline_init(struct timeline *timeline, const struct ss_file_header *header);
 void timeline_release(struct timeline *timeline);
 
-/* Calibrations in their order; then the beat, which the next point replaces. 0 or SS_E_NOMEM. */
+/* Calibrations in their order; then the beat, which the next point replaces. 0 or
+ * SS_E_NOMEM. */
 int timeline_add_calibration(struct timeline *timeline, uint64_t ticks, ss_ns raw_ns);
 int timeline_set_beat(struct timeline *timeline, uint64_t ticks, ss_ns raw_ns);
 

@@ -1,4 +1,5 @@
-/* The words of include/stepscope/vocabulary.h as texts. A number without a word is "unknown". */
+/* The words of include/stepscope/vocabulary.h as texts. A number without a word is
+ * "unknown". */
 #include "stepscope/reader.h"
 
 #define TEXT_OF_STAGE(id, number, text, meaning) [number] = text,

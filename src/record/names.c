@@ -69,7 +69,7 @@ uint8_t names_stage(uint16_t id)
 uint8_t names_nest(uint8_t stage)
 {
     return (uint8_t)(stage | (SS_STAGE_IS_CLOSED(stage) ? SS_NEST_CLOSED : 0) |
-                     (stage == SS_STAGE_USER ? 0 : SS_NEST_OPAQUE));
+                     (stage == SS_STAGE_USER ? SS_NEST_OPAQUE : 0));
 }
 
 /* Slot of the name, or the empty one where it belongs. */

@@ -19,7 +19,8 @@ uint32_t names_count(void); /* ids 1 .. count - 1 are in use; at least 1 */
 const struct name *names_get(uint32_t id);
 uint8_t names_stage(uint16_t id);
 
-/* What a span of this stage passes on to those inside it (SS_NEST_*). */
+/* The third byte of a name of this stage: the stage, SS_NEST_CLOSED if it is closed, and, turned
+ * round, SS_NEST_OPAQUE if it is not (pen_place_inside). */
 uint8_t names_nest(uint8_t stage);
 
 #endif

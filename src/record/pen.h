@@ -90,13 +90,14 @@ static inline void pen_commit(struct pen *pen, uint64_t head, unsigned units)
 }
 
 /* What a span begun inside this one inherits: one level more, the stage of this one, and whether
- * this one or anything around it is closed, or opaque. */
+ * this one or anything around it is closed, or opaque. A name says whether it is transparent, so
+ * that 0, which nobody interned, is not. */
 static inline uint64_t pen_place_inside(uint64_t place, uint32_t name)
 {
     const uint64_t kept = (uint64_t)(SS_NEST_CLOSED | SS_NEST_OPAQUE) << HEAD_NEST_SHIFT |
                           (uint64_t)0xff << HEAD_DEPTH_SHIFT | HEAD_SPAN;
     return ((place & kept) + ((uint64_t)1 << HEAD_DEPTH_SHIFT)) |
-           (uint64_t)(name >> 16 | SS_NEST_OPEN) << HEAD_NEST_SHIFT;
+           (uint64_t)(name >> 16 ^ (SS_NEST_OPEN | SS_NEST_OPAQUE)) << HEAD_NEST_SHIFT;
 }
 
 static inline uint64_t pen_head(uint64_t place, uint32_t name, unsigned flags)

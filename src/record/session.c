@@ -221,19 +221,13 @@ static void resume_after_clone(void)
     }
 }
 
-/* Where every call begins that takes a lock. */
-static void enter(struct system_visit *visit)
-{
-    system_enter(visit);
-    if (is_forked()) {
-        resume_after_clone();
-    }
-}
-
 static void before_fork(void)
 {
     struct system_visit visit;
-    enter(&visit);
+    system_enter(&visit);
+    if (is_forked()) {
+        resume_after_clone();
+    }
     pthread_mutex_lock(&life_lock);
     fork_visit = visit;
     struct session *session = atomic_load(&current);
@@ -299,25 +293,42 @@ static void prepare_process(void)
     pthread_atfork(before_fork, after_fork_in_parent, after_fork_in_child);
 }
 
-/* Without a lock: the loader has one of its own, and may call us with it held. */
-static void stay_resident(void)
+/* Before the first lock is taken, for a fork from another thread must not find it taken. Not while
+ * the loader's own lock may be waited for with one of ours held: it calls us with its lock held. */
+static void prepare(void)
 {
-    static _Atomic bool done;
-    if (!atomic_exchange(&done, true)) {
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
+    static _Atomic bool resident;
+    int32_t mine = session_tls.gate;
+    if (mine == GATE_BUSY) {
+        return;
+    }
+    set_pen_gate(&session_tls, GATE_BUSY); /* malloc() may be hooked, and record */
+    pthread_once(&once, prepare_process);
+    if (!atomic_exchange(&resident, true)) {
         system_stay_resident();
+    }
+    set_pen_gate(&session_tls, mine);
+}
+
+/* Where every call begins that takes a lock. */
+static void enter(struct system_visit *visit)
+{
+    system_enter(visit);
+    prepare();
+    if (is_forked()) {
+        resume_after_clone();
     }
 }
 
 static int start_once(const struct run_settings *wanted)
 {
-    static pthread_once_t once = PTHREAD_ONCE_INIT;
     if (atomic_load(&current)) {
         return SS_E_BUSY;
     }
     settings = *wanted;
     int error = SS_E_OFF;
     if (settings.dir[0]) {
-        pthread_once(&once, prepare_process);
         error = start_locked();
     }
     settings.set = error == SS_E_OK;
@@ -340,7 +351,6 @@ int session_start(const struct ss_options *options)
     pthread_mutex_lock(&life_lock);
     int error = start_once(&wanted);
     pthread_mutex_unlock(&life_lock);
-    stay_resident();
     set_pen_gate(&session_tls, mine);
     system_leave(&visit);
     return error;
@@ -410,7 +420,6 @@ uint32_t session_intern(const struct name *name)
 {
     struct system_visit visit;
     enter(&visit);
-    stay_resident();
     pthread_mutex_lock(&recorder_lock);
     uint32_t id = names_intern(name);
     struct session *session = atomic_load(&current);
@@ -462,7 +471,6 @@ static bool pick_up_pen(struct pen *pen)
         atomic_store(&deny_until_ns, system_coarse_ns() + DENY_NS);
         return false;
     }
-    pthread_setspecific(thread_key, pen);
     return true;
 }
 
@@ -482,13 +490,13 @@ struct pen *session_pen(void)
     /* An event from here on is our own: malloc() may be hooked. */
     set_pen_gate(pen, GATE_BUSY);
     struct session *session = session_for_event();
-    if (session) {
-        stay_resident();
-    }
     if (session && system_coarse_ns() >= atomic_load(&deny_until_ns)) {
         pthread_mutex_lock(&recorder_lock);
         ready = pick_up_pen(pen);
         pthread_mutex_unlock(&recorder_lock);
+    }
+    if (ready) {
+        pthread_setspecific(thread_key, pen); /* without a lock: it may call malloc() */
     }
     /* Not gate_now(): there may be another recording by now. */
     set_pen_gate(pen, ready ? pen->lane->session->gate : GATE_NONE);

@@ -152,15 +152,25 @@ static double noise_of(const struct series *s)
     return sigma * sqrt(robust_inflation(rest, s->count, s->segments, scratch));
 }
 
+/* A cell in which the level changes lies between two levels. It may end up in a short segment of its
+ * own, whose mean differs from its neighbours' and whose median does not. */
+static double shift_of_cut(const struct series *s, size_t place)
+{
+    const size_t *edge = s->edge + place - 1;
+    double means = level_of(s, place) - level_of(s, place - 1);
+    double medians = median_of(s->x + edge[1], edge[2] - edge[1]) -
+                     median_of(s->x + edge[0], edge[1] - edge[0]);
+    return fmin(fabs(means), fabs(medians));
+}
+
 /* How many times over the shift at a cut is larger than it must be to count. */
 static double weight_of_cut(const struct series *s, size_t place)
 {
     const size_t *edge = s->edge + place - 1;
     double before = level_of(s, place - 1);
-    double after = level_of(s, place);
     double parts = 1 / (double)(edge[1] - edge[0]) + 1 / (double)(edge[2] - edge[1]);
     double least = fmax(SHIFT_ERRORS * s->noise * sqrt(parts), PRACTICAL * before);
-    return least > 0 ? fabs(after - before) / least : 0;
+    return least > 0 ? shift_of_cut(s, place) / least : 0;
 }
 
 /* Takes the weakest cut away, until all that are left count. */

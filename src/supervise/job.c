@@ -10,6 +10,7 @@
 #include "supervise/now.h"
 
 static const int64_t longest_wait_ns = 3600000000000;
+static const int64_t together_ns = 50000000;
 
 int job_start(struct job *job, char *const *command, const char *dir)
 {
@@ -36,63 +37,88 @@ void job_release(struct job *job)
     job->signals.fd = -1;
 }
 
-/* Some signals come from the kernel for what this very process did. */
-static bool is_about_us(const struct signalfd_siginfo *info)
+/* Did the command get it without us? Two of a kind that come together are one, as they are for
+ * every process: a second one may have come while the witness was asked about the first. */
+static bool went_to_group(struct job *job, const struct signalfd_siginfo *info)
 {
+    int64_t *const last_ns = &job->to_group_ns[info->ssi_signo];
+
+    switch (witness_ask(&job->witness, (int)info->ssi_signo)) {
+    case WITNESS_GOT_IT:
+        *last_ns = now_ns();
+        break;
+    case WITNESS_DID_NOT:
+        if (*last_ns == 0 || now_ns() - *last_ns > together_ns)
+            return false;
+        break;
+    case WITNESS_IS_GONE:
+        return info->ssi_code > 0; /* the terminal */
+    }
+    return getpgid(job->launch.pid) == getpgrp();
+}
+
+/* SIGCONT is passed on only to a command that is known to be stopped, and a stop of the terminal
+ * never: each of the two takes back the other, so the witness may have lost what it got. */
+static bool is_for_command(struct job *job, const struct signalfd_siginfo *info)
+{
+    const pid_t sender = (pid_t)info->ssi_pid;
+    bool is_theirs = went_to_group(job, info);
+
+    if (is_theirs || (info->ssi_code <= 0 && sender == getpid()) ||
+        sender == job->launch.pid)
+        return false;
     switch (info->ssi_signo) {
-    case SIGPIPE:
+    case SIGCONT:
+        return job->stopped;
+    case SIGTSTP:
+    case SIGTTIN:
+    case SIGTTOU:
+    case SIGPIPE: /* from here on: what the kernel says about us */
     case SIGXCPU:
     case SIGXFSZ:
-        return info->ssi_code > 0 || (pid_t)info->ssi_pid == getpid();
+        return info->ssi_code <= 0;
     default:
-        return false;
+        return true;
     }
 }
 
-/* Did the command get it without us? */
-static bool went_to_group(struct job *job, const struct signalfd_siginfo *info)
+static bool asks_to_end(uint32_t signal)
 {
-    switch (witness_ask(&job->witness, (int)info->ssi_signo)) {
-    case WITNESS_GOT_IT:
-        return getpgid(job->launch.pid) == getpgrp();
-    case WITNESS_DID_NOT:
-        return false;
-    case WITNESS_IS_GONE:
-        break;
-    }
-    return info->ssi_code > 0; /* the terminal */
+    return signal == SIGINT || signal == SIGTERM || signal == SIGHUP || signal == SIGQUIT;
 }
 
 static void take_signal(struct job *job, const struct signalfd_siginfo *info)
 {
-    if (info->ssi_signo == SIGCHLD || is_about_us(info))
+    if (info->ssi_signo == SIGCHLD)
         return;
-    bool is_theirs = went_to_group(job, info);
     if (job->ended)
-        job->hurry |= info->ssi_signo == SIGINT || info->ssi_signo == SIGTERM ||
-                      info->ssi_signo == SIGHUP || info->ssi_signo == SIGQUIT;
-    else if (!is_theirs && (pid_t)info->ssi_pid != job->launch.pid)
+        job->hurry |= asks_to_end(info->ssi_signo);
+    else if (is_for_command(job, info))
         kill(job->launch.pid, (int)info->ssi_signo);
 }
 
-/* Also those of processes that were left to us, as they are to process 1. */
-static void reap(struct job *job)
+/* Takes what wait() has: false if there is no news of the command. Others are those of processes that
+ * were left to us, as they are to process 1. */
+static bool reap(struct job *job)
 {
     const int kinds = WNOHANG | WUNTRACED | WCONTINUED;
     struct rusage usage;
+    bool news = false;
     int status;
 
     for (pid_t pid; !job->ended && (pid = wait4(-1, &status, kinds, &usage)) > 0;) {
         if (pid != job->launch.pid)
             continue;
-        job->stopped = WIFSTOPPED(status);
+        news = true;
         job->status = status;
-        if (job->stopped || WIFCONTINUED(status))
-            continue;
-        job->ended = true;
-        job->ended_ns = now_raw_ns();
-        job->usage = usage;
+        job->stopped = WIFSTOPPED(status);
+        job->ended = WIFEXITED(status) || WIFSIGNALED(status);
+        if (job->ended) {
+            job->ended_ns = now_raw_ns();
+            job->usage = usage;
+        }
     }
+    return news;
 }
 
 /* Without a terminal there is nobody who would let us go on. */
@@ -105,6 +131,18 @@ static bool has_terminal(void)
     return fd >= 0;
 }
 
+/* Stops as the command did. A shell lets both go on; if only we were meant, the command follows. */
+static void stop_too(struct job *job)
+{
+    while (job->stopped && has_terminal()) {
+        signals_stop_self(WSTOPSIG(job->status));
+        if (!reap(job)) {
+            kill(job->launch.pid, SIGCONT);
+            break;
+        }
+    }
+}
+
 void job_wait(struct job *job, int64_t wait_ns)
 {
     struct pollfd wanted = {.fd = job->signals.fd, .events = POLLIN};
@@ -114,8 +152,6 @@ void job_wait(struct job *job, int64_t wait_ns)
     (void)poll(&wanted, 1, (int)((wait_ns + 999999) / 1000000));
     while (signals_next(&job->signals, &info))
         take_signal(job, &info);
-    reap(job);
-    if (job->stopped && has_terminal())
-        signals_stop_self(WSTOPSIG(job->status));
-    job->stopped = false;
+    if (reap(job))
+        stop_too(job);
 }

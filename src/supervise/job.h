@@ -14,7 +14,9 @@ struct job {
     struct launch launch;
     struct signals signals;
     struct witness witness;
-    bool stopped, ended;
+    int64_t to_group_ns[NSIG]; /* when the group last got this signal; 0: never */
+    bool stopped; /* as wait() said last */
+    bool ended;
     bool hurry; /* someone asked us to end, after the command had ended */
     int status; /* of wait(), once ended */
     int64_t ended_ns;

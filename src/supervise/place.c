@@ -16,7 +16,7 @@
 #include "base/fact_line.h"
 #include "base/redact.h"
 #include "output/run_facts.h"
-#include "supervise/network.h"
+#include "supervise/remote.h"
 #include "supervise/run_name.h"
 #include "supervise/small_file.h"
 
@@ -159,7 +159,7 @@ static char *make_local(void)
 
     for (size_t i = 0; i < sizeof folders / sizeof folders[0]; i++) {
         struct buf path = {0};
-        if (!folders[i] || folders[i][0] != '/' || network_has(folders[i]))
+        if (!folders[i] || folders[i][0] != '/' || remote_has(folders[i]))
             continue;
         buf_printf(&path, "%s/stepscope-XXXXXX", folders[i]);
         if (!path.failed && mkdtemp(path.data))
@@ -204,7 +204,7 @@ static int settle(struct place *place, const struct place_wish *wish,
     place->home = realpath(place->shown, NULL);
     if (!place->home)
         return fail(error, "cannot use", place->shown, errno);
-    if (network_has(place->home))
+    if (remote_has(place->home))
         place->local = make_local();
     int failed = fill(place->home, wish->command);
     if (failed)

@@ -2,8 +2,8 @@
  *
  *   make_golden tests/data/golden fuzz/corpus/fuzz_reader
  *
- * Both are in the repository as this program wrote them once. They change only with the format:
- * what an older version wrote must stay readable. */
+ * Both are in the repository as this program wrote them once. They change only with
+ * the format: what an older version wrote must stay readable. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -134,8 +134,9 @@ static struct synth *make_killed(void)
     return synth;
 }
 
-/* Something of each loss: two segments at one place, the second with a bad record in it, a strange
- * segment header, a strange lane block, a gap, and an end in the middle of a record. */
+/* Something of each loss: two segments at one place, the second with a bad record in
+ * it, a strange segment header, a strange lane block, a gap, and an end in the middle
+ * of a record. */
 static struct synth *make_damaged(void)
 {
     struct synth *const synth = new_process();
@@ -184,7 +185,8 @@ static bool is_zero(const uint8_t *bytes, size_t size)
     return true;
 }
 
-/* The description that fuzz/fuzz_reader.c takes: a piece for each row of bytes that are not 0. */
+/* The description that fuzz/fuzz_reader.c takes: a piece for each row of bytes that
+ * are not 0. */
 static void describe(FILE *out, const uint8_t *bytes, size_t size)
 {
     for (size_t at = 0, end; at<size; at = end> at ? end : at + PLACE_UNIT) {

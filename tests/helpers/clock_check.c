@@ -50,7 +50,8 @@ static uint64_t number_of(struct ss_text text)
 }
 
 /* Compares all entries of a thread; returns how many records it found for them. */
-static uint64_t compare_lane(size_t lane, const struct clock_entry *entries, uint64_t count)
+static uint64_t compare_lane(size_t lane, const struct clock_entry *entries,
+                             uint64_t count)
 {
     struct ss_cursor *cursor = ss_cursor_new(run, lane);
     struct ss_record record;
@@ -58,7 +59,8 @@ static uint64_t compare_lane(size_t lane, const struct clock_entry *entries, uin
 
     while (cursor && ss_cursor_next(cursor, &record)) {
         const bool is_mark = record.kind == SS_KIND_MARK;
-        if (!is_mark && (record.kind != SS_KIND_SPAN || record.flags & SS_FLAG_UNFINISHED))
+        if (!is_mark &&
+            (record.kind != SS_KIND_SPAN || record.flags & SS_FLAG_UNFINISHED))
             continue;
         const uint64_t number =
             is_mark ? number_of(record.u.text.a) : (uint64_t)record.u.arg;
@@ -119,10 +121,11 @@ int main(int argc, char **argv)
     for (unsigned i = 0; i < CLOCK_THREADS; i++)
         all = compare_thread(i) && all;
     const struct ss_process *process = ss_run_process(run, 0);
-    printf("clock %u events %llu narrow %llu worst_ns %lld last_worst_ns %lld calibrations %u\n",
-           process->clock, (unsigned long long)totals.events,
-           (unsigned long long)totals.narrow, (long long)totals.worst_ns,
-           (long long)totals.last_worst_ns, process->calibrations);
+    printf(
+        "clock %u events %llu narrow %llu worst_ns %lld last_worst_ns %lld calibrations %u\n",
+        process->clock, (unsigned long long)totals.events,
+        (unsigned long long)totals.narrow, (long long)totals.worst_ns,
+        (long long)totals.last_worst_ns, process->calibrations);
     ss_run_close(run);
     return all ? 0 : 1;
 }

@@ -68,12 +68,13 @@ static void begin(struct replay *replay, const struct kill_call *call, bool is_s
                (SS_STAGE_IS_CLOSED(stage) ? SS_NEST_CLOSED : 0u) |
                (stage == SS_STAGE_USER ? 0u : SS_NEST_OPAQUE);
     }
-    replay->stack[depth] = (struct level){.name = call->name,
-                                          .flags = call->flags,
-                                          .nest = nest,
-                                          .start_known = is_switch && replay->last_end_known,
-                                          .start_ns = replay->last_end_ns,
-                                          .first_child_ns = INT64_MAX};
+    replay->stack[depth] =
+        (struct level){.name = call->name,
+                       .flags = call->flags,
+                       .nest = nest,
+                       .start_known = is_switch && replay->last_end_known,
+                       .start_ns = replay->last_end_ns,
+                       .first_child_ns = INT64_MAX};
 }
 
 /* Is `record` the span that is open at this depth? Flags of the call that ends it come on top. */
@@ -93,7 +94,8 @@ static void check_span(const struct replay *replay, unsigned depth, unsigned fla
              record->depth, record->nest, record->flags);
     if (record->start_ns < level->start_ns ||
         (level->start_known && record->start_ns != level->start_ns))
-        fail(replay, "it began %lld ns off", (long long)(record->start_ns - level->start_ns));
+        fail(replay, "it began %lld ns off",
+             (long long)(record->start_ns - level->start_ns));
     if (record->start_ns > level->first_child_ns)
         fail(replay, "it began after a span inside it");
     if (record->end_ns < record->start_ns || record->end_ns < replay->last_end_ns)
@@ -143,8 +145,8 @@ static void begin_up_to(struct replay *replay, uint64_t calls)
 
 /* What the lane shows as open must be what the thread had open after the calls that returned, or
  * after the one that it was in when it died. */
-static void check_open(struct replay *replay, uint64_t returned, const struct ss_record *open,
-                       size_t count, bool dropped)
+static void check_open(struct replay *replay, uint64_t returned,
+                       const struct ss_record *open, size_t count, bool dropped)
 {
     if (replay->calls > returned + 1)
         fail(replay, "only %llu calls had returned", (unsigned long long)returned);
@@ -154,7 +156,8 @@ static void check_open(struct replay *replay, uint64_t returned, const struct ss
         if (count == replay->depth + 1 && next->verb == KILL_BEGIN)
             begin_up_to(replay, returned + 1);
     }
-    const struct kill_call *last = &KILL_CALL[(replay->calls + KILL_CALLS - 1) % KILL_CALLS];
+    const struct kill_call *last =
+        &KILL_CALL[(replay->calls + KILL_CALLS - 1) % KILL_CALLS];
     const bool under_way = replay->calls == returned + 1;
     /* Inside a switch the old span may be gone and the new one not yet there; inside an end whose
      * span was dropped, the span may still be there. */
@@ -226,7 +229,8 @@ static size_t lane_of(uint32_t tid)
     return 0;
 }
 
-static void check_thread(const struct kill_area *area, unsigned thread, struct totals *totals)
+static void check_thread(const struct kill_area *area, unsigned thread,
+                         struct totals *totals)
 {
     struct ss_record open[SS_STACK_DEPTH];
     struct replay replay = {.thread = thread, .last_end_ns = INT64_MIN};

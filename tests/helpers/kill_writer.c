@@ -81,7 +81,8 @@ int main(int argc, char **argv)
     pthread_barrier_init(&barrier, NULL, KILL_THREADS);
     atomic_store(&area->ready, 1);
     for (int i = 0; i < KILL_THREADS; i++)
-        if (pthread_create(&threads[i], NULL, record, (void *)(uintptr_t)&numbers[i]) != 0)
+        if (pthread_create(&threads[i], NULL, record, (void *)(uintptr_t)&numbers[i]) !=
+            0)
             return 1;
     pthread_join(threads[0], NULL);
     return 0;

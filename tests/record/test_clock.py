@@ -99,8 +99,8 @@ class ClockTest(unittest.TestCase):
         return max((abs(process.clock.ns(ticks) - raw_ns) for ticks, raw_ns in
                     watch.seen.values()), default=0)
 
-    def check(self, found):
-        self.assertGreater(found["events"], 100)
+    def check(self, found, least=100):
+        self.assertGreaterEqual(found["events"], least)
         self.assertGreater(found["narrow"], found["events"] // 20, "it says little about errors")
         self.assertLessEqual(found["worst_ns"], MOST_NS)
         self.assertLessEqual(found["last_worst_ns"], MOST_NS)
@@ -118,7 +118,7 @@ class ClockTest(unittest.TestCase):
     def test_a_run_that_was_killed_at_once(self):
         for seconds in (0.02, 0.05, 0.2, 0.5):
             with self.subTest(seconds=seconds):
-                self.check(self.record_and_kill(seconds, 100, 0))
+                self.check(self.record_and_kill(seconds, 100, 0), least=6)  # one of each
 
 
 if __name__ == "__main__":

@@ -175,7 +175,8 @@ static void change_once(uint8_t *bytes, size_t size, uint64_t *random)
     }
 }
 
-/* In a buffer of exactly the size of the file, so that a sanitizer sees a read behind it. */
+/* In a buffer of exactly the size of the file, so that a sanitizer sees a read behind
+ * it. */
 static void read_damaged(struct synth *whole, uint64_t number)
 {
     uint64_t random = number;

@@ -155,7 +155,8 @@ static void read_names(const struct ss_run *run, size_t process)
     const uint32_t names = ss_run_process(run, process)->names;
     uint64_t hash = 0;
 
-    /* All of them if there are few: a damaged id may stand for 65,000 that are not there. */
+    /* All of them if there are few: a damaged id may stand for 65,000 that are not
+     * there. */
     for (uint32_t id = 0; id <= names; id += 1 + id / 64) {
         const struct ss_name_info *const name = ss_run_name(run, process, id);
         EXPECT(name && name->text.data && name->object.data);

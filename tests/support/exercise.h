@@ -1,5 +1,6 @@
-/* Reads all that a run has, in every way that the reader offers, and abort()s if what it gives
- * contradicts itself: for tests and fuzzing with runs of which nothing else is known. */
+/* Reads all that a run has, in every way that the reader offers, and abort()s if what
+ * it gives contradicts itself: for tests and fuzzing with runs of which nothing else
+ * is known. */
 #ifndef TESTS_EXERCISE_H
 #define TESTS_EXERCISE_H
 

@@ -8,7 +8,8 @@
 
 struct own_run {
     char dir[256]; /* made by own_run_setup(), empty */
-    const struct ss_file_header *header; /* as it changes, from start to the next opening */
+    const struct ss_file_header
+        *header; /* as it changes, from start to the next opening */
     struct ss_run *run;
     struct ss_record *records; /* of all threads, one lane after the other */
     size_t count, capacity;

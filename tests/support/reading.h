@@ -18,8 +18,8 @@ struct ss_run *reading_open(struct synth *synth);
 /* Index in the run of a lane of a process. */
 size_t reading_lane(const struct ss_run *run, uint32_t process, uint32_t number);
 
-/* Copies the records of a lane (SS_ALL_LANES: merged), at most `max`; returns how many there are.
- * Texts of runs in memory stay valid with the run. */
+/* Copies the records of a lane (SS_ALL_LANES: merged), at most `max`; returns how many
+ * there are. Texts of runs in memory stay valid with the run. */
 size_t reading_all(struct ss_run *run, size_t lane, struct ss_record *out, size_t max);
 
 /* The same for lane `number` of a run of one process. */
@@ -28,8 +28,8 @@ size_t reading_of(struct ss_run *run, uint32_t number, struct ss_record *out, si
 /* How many records a run has, merged. */
 size_t reading_count(struct ss_run *run);
 
-/* Reads all, then expects exactly these losses, in any order; `process` and `file` are not
- * compared. */
+/* Reads all, then expects exactly these losses, in any order; `process` and `file` are
+ * not compared. */
 void reading_expect_losses(struct ss_run *run, const struct ss_loss *losses,
                            size_t count);
 

@@ -1,12 +1,13 @@
 /* Writes process files with exact contents, for tests of everything that reads them.
  *
- * Independent of the recorder: it knows include/stepscope/format.h and nothing else, and has no
- * clock, no threads and no checks. Any byte can be changed afterwards. A call that makes the file
- * longer moves it, so pointers into it are good until the next call only. Runs out of memory by
- * abort().
+ * Independent of the recorder: it knows include/stepscope/format.h and nothing else, and
+ * has no clock, no threads and no checks. Any byte can be changed afterwards. A call that
+ * makes the file longer moves it, so pointers into it are good until the next call only.
+ * Runs out of memory by abort().
  *
- * A new file has a clock of nanoseconds (ticks are ns), start_ticks 1000, no beats, and exited at
- * end_ticks 1000000. It has the control lane; other lanes are made when first used. */
+ * A new file has a clock of nanoseconds (ticks are ns), start_ticks 1000, no beats,
+ * and exited at end_ticks 1000000. It has the control lane; other lanes are made when
+ * first used. */
 #ifndef TESTS_SYNTH_H
 #define TESTS_SYNTH_H
 

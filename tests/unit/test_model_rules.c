@@ -84,6 +84,29 @@ static void a_mark_between_data_and_forward_splits_the_batch_there(void **state)
     script_free(s);
 }
 
+static void set_up_before_a_mark_is_not_part_of_the_step(void **state)
+{
+    (void)state;
+    struct script *s = script_new();
+    struct names n = names_of(s);
+    unsigned fit = script_name(s, "fit", SS_STAGE_USER, SS_ROLE_LOOP, 0, "");
+    script_span(s, n.setup, 0, 500); /* start-up */
+    script_point(s, SS_KIND_LOOP_BEGIN, fit);
+    for (int i = 0; i < 5; i++) {
+        script_point(s, SS_KIND_STEP, 1);
+        batch(s, &n, n.adam);
+        script_span(s, n.setup, 0, 7); /* a stage of the step that it ends */
+    }
+    script_point(s, SS_KIND_LOOP_END, 0);
+    const struct snapshot *snapshot = script_finish(s);
+    const struct snap_loop *loop = &snapshot->loops[0];
+    assert_int_equal(loop->steps, 5);
+    assert_int_equal(loop->negative_ns, 0);
+    assert_int_equal(loop->stage[SS_STAGE_SETUP].total_ns, 5 * 7);
+    assert_int_equal(snapshot->threads[0].segment_ns[SEGMENT_STARTUP_NS], 500);
+    script_free(s);
+}
+
 static void perturbed_steps_are_in_the_books_only(void **state)
 {
     (void)state;
@@ -278,6 +301,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(marks_win_over_updates_and_make_what_was_before_start_up),
         cmocka_unit_test(a_mark_between_data_and_forward_splits_the_batch_there),
+        cmocka_unit_test(set_up_before_a_mark_is_not_part_of_the_step),
         cmocka_unit_test(perturbed_steps_are_in_the_books_only),
         cmocka_unit_test(an_optimizer_that_comes_late_belongs_to_the_loop),
         cmocka_unit_test(epochs_count_their_steps_and_evaluation),

@@ -1,5 +1,6 @@
-/* Runs cut at every byte, and damaged in thousands of ways: read without a crash, and nothing
- * that was not there. The soak test (test_reader_soak) does more of the latter. */
+/* Runs cut at every byte, and damaged in thousands of ways: read without a crash, and
+ * nothing that was not there. The soak test (test_reader_soak) does more of the
+ * latter. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -58,8 +59,8 @@ static size_t read_essence(struct ss_run *run, uint32_t number, struct essence *
     return 0;
 }
 
-/* A cut inside a lane block or among the records of the last segment leaves a trace. One between
- * them does not: no field says how long a file should be. */
+/* A cut inside a lane block or among the records of the last segment leaves a trace.
+ * One between them does not: no field says how long a file should be. */
 static bool leaves_a_trace(size_t size)
 {
     if (size < SS_SEGMENT_BYTES)

@@ -1,8 +1,10 @@
 /* Which files, segments and lane blocks count: docs/format.md 8.1 to 8.4. */
+#include <dirent.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -418,10 +420,33 @@ static void what_is_no_regular_file_is_lost(void **state)
     reading_remove_dir(dir);
 }
 
+static size_t open_files(void)
+{
+    DIR *const dir = opendir("/proc/self/fd");
+    size_t count = 0;
+
+    assert_non_null(dir);
+    while (readdir(dir))
+        count++;
+    closedir(dir);
+    return count;
+}
+
+static void set_open_limit(rlim_t most)
+{
+    struct rlimit limit;
+
+    assert_int_equal(getrlimit(RLIMIT_NOFILE, &limit), 0);
+    limit.rlim_cur = most < limit.rlim_max ? most : limit.rlim_max;
+    assert_int_equal(setrlimit(RLIMIT_NOFILE, &limit), 0);
+}
+
+/* 300 files, of which at first 128 are open at a time, then fewer than 40. */
 static void more_files_than_may_be_open_are_all_read(void **state)
 {
     (void)state;
     char *const dir = reading_make_dir();
+    const size_t before = open_files();
     struct synth *const synth = synth_new();
     struct ss_error error = {0};
     char name[32];
@@ -434,12 +459,19 @@ static void more_files_than_may_be_open_are_all_read(void **state)
         snprintf(name, sizeof name, "p-%03d.ssp", i);
         assert_int_equal(synth_write(synth, dir, name), 0);
     }
-    struct ss_run *const run = ss_run_open(dir, &error);
-    assert_non_null(run);
-    assert_int_equal(ss_run_processes(run), 300);
-    assert_int_equal(reading_count(run), 600);
-    assert_int_equal(ss_run_losses(run), 0);
-    ss_run_close(run);
+    for (int few = 0; few < 2; few++) {
+        if (few)
+            set_open_limit(40);
+        struct ss_run *const run = ss_run_open(dir, &error);
+        assert_non_null(run);
+        assert_int_equal(ss_run_processes(run), 300);
+        assert_int_equal(reading_count(run), 600);
+        assert_int_equal(ss_run_losses(run), 0);
+        set_open_limit(1024);
+        assert_true(open_files() <= before + 129);
+        ss_run_close(run);
+        assert_int_equal(open_files(), before);
+    }
     synth_free(synth);
     reading_remove_dir(dir);
 }

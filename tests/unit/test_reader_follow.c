@@ -129,8 +129,8 @@ static void every_span_of_every_thread_is_seen_once(void **state)
     ss_run_close(follower.run);
 }
 
-/* Segments are given up and change hands while they are read. What is missed then was given up;
- * what comes is right and in order. */
+/* Segments are given up and change hands while they are read. What is missed then was
+ * given up; what comes is right and in order. */
 static void at_the_cap_what_is_seen_is_right(void **state)
 {
     struct own_run *const own = *state;

@@ -92,8 +92,8 @@ static void add_steps(struct live *live, uint32_t lane, uint64_t from, uint64_t 
         synth_point(live->synth, lane, SS_KIND_STEP, 0, live->past + i, i);
 }
 
-/* Through block and segments, in portions that end everywhere: within, at the end of, and just
- * behind a segment. */
+/* Through block and segments, in portions that end everywhere: within, at the end of,
+ * and just behind a segment. */
 static void cursors_go_on_where_they_stopped(void **state)
 {
     struct live *const live = *state;
@@ -204,6 +204,58 @@ static void new_files_are_seen_and_indices_stay(void **state)
     synth_free(other);
 }
 
+/* Both files have a record at 5000; the name decides, not who was there first. */
+static void at_the_same_time_a_new_file_has_the_place_of_its_name(void **state)
+{
+    struct live *const live = *state;
+    struct synth *const other = synth_new();
+    struct ss_record record;
+
+    synth_span(live->synth, 1, 0, 2000, 5000);
+    synth_span(other, 1, 0, 2000, 5000);
+    open_live(live);
+    assert_int_equal(synth_write(other, live->dir, "a.ssp"), 0);
+    refresh(live);
+    struct ss_cursor *const merged = ss_cursor_new(live->run, SS_ALL_LANES);
+    assert_true(ss_cursor_next(merged, &record));
+    assert_int_equal(ss_run_lane(live->run, record.lane)->process, 1);
+    assert_true(ss_cursor_next(merged, &record));
+    assert_int_equal(ss_run_lane(live->run, record.lane)->process, 0);
+    ss_cursor_free(merged);
+    synth_free(other);
+}
+
+/* A counter of 2 GHz whose calibrations come after beats that were points until then. */
+static void times_of_a_followed_run_are_those_of_a_fresh_one(void **state)
+{
+    struct live *const live = *state;
+    struct ss_record followed[40], fresh[40];
+
+    synth_header(live->synth)->clock = SS_CLOCK_TSC;
+    synth_header(live->synth)->ticks_per_s = 2000000000;
+    synth_header(live->synth)->beats = 0;
+    memset(synth_header(live->synth)->beat, 0, sizeof synth_header(live->synth)->beat);
+    synth_beat(live->synth, 1500, 1300);
+    assert_int_equal(synth_write(live->synth, live->dir, file_name), 0);
+    live->run = ss_run_open(live->dir, NULL);
+    for (uint64_t i = 1; i <= 40; i++) {
+        synth_span(live->synth, 1, 0, 1000 + i * 900, 1500 + i * 1000);
+        synth_calibration(live->synth, 1000 + i * 1000, (int64_t)(1000 + i * (500 + i)),
+                          0);
+        synth_beat(live->synth, 1500 + i * 1000, (int64_t)(1300 + i * (500 + i)));
+        assert_int_equal(synth_write(live->synth, live->dir, file_name), 0);
+        assert_int_equal(ss_run_refresh(live->run), 0);
+    }
+    struct ss_run *const run = ss_run_open(live->dir, NULL);
+    assert_int_equal(reading_all(live->run, 1, followed, 40), 40);
+    assert_int_equal(reading_all(run, 1, fresh, 40), 40);
+    for (size_t i = 0; i < 40; i++) {
+        assert_int_equal(followed[i].start_ns, fresh[i].start_ns);
+        assert_int_equal(followed[i].end_ns, fresh[i].end_ns);
+    }
+    ss_run_close(run);
+}
+
 static void a_file_is_no_loss_any_more_once_its_header_is_there(void **state)
 {
     struct live *const live = *state;
@@ -279,9 +331,9 @@ static void spans_open_at_death_come_after_the_refresh_that_sees_it(void **state
     ss_cursor_free(merged);
 }
 
-/* A segment of 2046 records, 100 of them read when it is given up; its place in the file then
- * has another lane. Only 64 KB are in view at a time, hence a lane of a small buffer: the cursor
- * is over many lanes. */
+/* A segment of 2046 records, 100 of them read when it is given up; its place in the
+ * file then has another lane. Only 64 KB are in view at a time, hence a lane of a
+ * small buffer: the cursor is over many lanes. */
 static void a_segment_given_away_while_it_is_read_is_counted(void **state)
 {
     struct live *const live = *state;
@@ -294,8 +346,11 @@ static void a_segment_given_away_while_it_is_read_is_counted(void **state)
         synth_block(live->synth, lane);
     open_live(live);
     struct ss_cursor *const merged = ss_cursor_new(live->run, SS_ALL_LANES);
-    for (; next < 100; next++)
+    struct ss_cursor *const again = ss_cursor_new(live->run, SS_ALL_LANES);
+    for (; next < 100; next++) {
         expect_step(merged, next);
+        expect_step(again, next);
+    }
     synth_give_up(live->synth, 1, 1);
     synth_give_up(live->synth, 1, 2);
     write_live(live);
@@ -307,6 +362,9 @@ static void a_segment_given_away_while_it_is_read_is_counted(void **state)
     /* The first was being read, the second was known and is gone too. */
     assert_int_equal(ss_run_losses(live->run), 2);
     assert_int_equal(ss_run_loss(live->run, 0)->kind, SS_LOSS_CHANGED);
+    while (ss_cursor_next(again, &record))
+        ;
+    assert_int_equal(ss_run_losses(live->run), 2); /* not once more */
     refresh(live);
     expect_none(merged);
     assert_int_equal(ss_run_losses(live->run), 2);
@@ -315,11 +373,11 @@ static void a_segment_given_away_while_it_is_read_is_counted(void **state)
     expect_none(lane);
     assert_int_equal(ss_run_losses(live->run), 2);
     ss_cursor_free(lane);
+    ss_cursor_free(again);
     ss_cursor_free(merged);
 }
 
-static void
-a_segment_that_changes_hands_between_refreshes_is_read_as_what_it_is(void **state)
+static void a_segment_that_changes_hands_is_read_as_what_it_is(void **state)
 {
     struct live *const live = *state;
 
@@ -379,8 +437,8 @@ static void a_bad_record_is_counted_once_over_refreshes_and_cursors(void **state
     ss_cursor_free(merged);
 }
 
-/* A file grows in steps that are no whole segments, and headers are written in parts: while the
- * process lives nothing of that is lost. */
+/* A file grows in steps that are no whole segments, and headers are written in parts:
+ * while the process lives nothing of that is lost. */
 static void what_looks_damaged_is_lost_only_after_death(void **state)
 {
     struct live *const live = *state;
@@ -450,11 +508,13 @@ int main(void)
         LIVE_TEST(a_cursor_between_two_refreshes_loses_nothing),
         LIVE_TEST(new_lanes_names_and_calibrations_are_seen),
         LIVE_TEST(new_files_are_seen_and_indices_stay),
+        LIVE_TEST(at_the_same_time_a_new_file_has_the_place_of_its_name),
+        LIVE_TEST(times_of_a_followed_run_are_those_of_a_fresh_one),
         LIVE_TEST(a_file_is_no_loss_any_more_once_its_header_is_there),
         LIVE_TEST(young_records_wait_until_a_refresh_when_merged),
         LIVE_TEST(spans_open_at_death_come_after_the_refresh_that_sees_it),
         LIVE_TEST(a_segment_given_away_while_it_is_read_is_counted),
-        LIVE_TEST(a_segment_that_changes_hands_between_refreshes_is_read_as_what_it_is),
+        LIVE_TEST(a_segment_that_changes_hands_is_read_as_what_it_is),
         LIVE_TEST(a_bad_record_is_counted_once_over_refreshes_and_cursors),
         LIVE_TEST(what_looks_damaged_is_lost_only_after_death),
         LIVE_TEST(the_horizon_moves_with_the_process),

@@ -45,7 +45,8 @@ static void fail_call(size_t number)
     has_failed = false;
 }
 
-/* Fails the first allocation of opening a run, then the second, and so on until none is left. */
+/* Fails the first allocation of opening a run, then the second, and so on until none
+ * is left. */
 static void try_opening(struct ss_run *(*open_run)(void *, struct ss_error *), void *what)
 {
     size_t number = 0;
@@ -116,7 +117,8 @@ static void a_cursor_is_made_or_not(void **state)
     synth_free(synth);
 }
 
-/* Whatever fails while a damaged run is read: no crash, at worst an answer that is missing. */
+/* Whatever fails while a damaged run is read: no crash, at worst an answer that is
+ * missing. */
 static void reading_survives_every_failure(void **state)
 {
     (void)state;

@@ -27,7 +27,8 @@ static void records_come_by_time(void **state)
     synth_free(synth);
 }
 
-/* At one time: by file, by lane, by place. Two files, lanes 1 to 9, three records each. */
+/* At one time: by file, by lane, by place. Two files, lanes 1 to 9, three records
+ * each. */
 static void at_the_same_time_the_order_is_file_lane_place(void **state)
 {
     (void)state;
@@ -116,8 +117,8 @@ static void two_thousand_lanes_are_merged(void **state)
     synth_free(synth);
 }
 
-/* From a file, where each lane needs a buffer. Records may be longer than what a lane has in
- * view: here a text of 5000 bytes in each. */
+/* From a file, where each lane needs a buffer. Records may be longer than what a lane
+ * has in view: here a text of 5000 bytes in each. */
 static void ten_thousand_lanes_on_disk_need_little_memory(void **state)
 {
     (void)state;

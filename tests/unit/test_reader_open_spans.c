@@ -1,4 +1,5 @@
-/* Spans that were open at the end, and how a process ended: docs/format.md 8.8 and 8.9. */
+/* Spans that were open at the end, and how a process ended: docs/format.md 8.8 and
+ * 8.9. */
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>

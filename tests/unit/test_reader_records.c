@@ -1,4 +1,5 @@
-/* What the records of a lane are and which of them count: docs/format.md 5, 8.5 and 8.6. */
+/* What the records of a lane are and which of them count: docs/format.md 5, 8.5 and
+ * 8.6. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -158,7 +159,9 @@ static void every_name_has_a_text(void **state)
     (void)state;
     struct synth *const synth = synth_new();
     const struct ss_name_info *name;
+    struct ss_record record;
 
+    synth_span(synth, 1, 0, 2000, 2001);
     synth_name(synth, 5, "five", SS_STAGE_DATA, SS_ROLE_LOOP, SS_SCOPE_EPOCH_END, "obj");
     synth_name(synth, 5, "again", SS_STAGE_COMM, SS_ROLE_NONE, SS_SCOPE_NONE, "");
     synth_name(synth, 6, "", 99, 99, 99, "");
@@ -173,6 +176,8 @@ static void every_name_has_a_text(void **state)
     assert_true(text_is(name->text, ""));
     assert_int_equal(name->stage | name->role | name->scope, 0);
     assert_true(text_is(ss_run_name(run, 0, 0)->text, "(unnamed)"));
+    assert_int_equal(reading_of(run, 1, &record, 1), 1);
+    assert_int_equal(record.stage, SS_STAGE_OTHER);
     assert_true(text_is(ss_run_name(run, 0, 4)->text, "(name 4)"));
     assert_true(text_is(ss_run_name(run, 0, 65535)->text, "(name 65535)"));
     assert_true(text_is(ss_run_name(run, 9, 4)->text, "(name 4)"));
@@ -262,8 +267,8 @@ static void a_longer_record_of_a_known_kind_is_read(void **state)
     synth_free(synth);
 }
 
-/* A run of a good span, a record that `spoil` makes bad, and another good span; and one in the
- * next segment. */
+/* A run of a good span, a record that `spoil` makes bad, and another good span; and
+ * one in the next segment. */
 static void expect_bad(void (*spoil)(struct synth *, uint8_t *))
 {
     struct synth *const synth = synth_new();
@@ -399,8 +404,9 @@ static void bad_records_end_their_segment_and_reading_goes_on_in_the_next(void *
     expect_bad(beyond_the_horizon);
 }
 
-/* All of these are just good: the last unit of the block, texts that fill their record, a length
- * of 0, a second text where there is none, the first tick and the last before the horizon. */
+/* All of these are just good: the last unit of the block, texts that fill their
+ * record, a length of 0, a second text where there is none, the first tick and the
+ * last before the horizon. */
 static void records_at_their_limits_are_good(void **state)
 {
     (void)state;
@@ -486,6 +492,11 @@ static void a_record_cut_short_loses_the_rest_unless_it_is_bad(void **state)
     const struct ss_loss cut = {.kind = SS_LOSS_TRUNCATED, .offset = second, .bytes = 63};
     reading_expect_losses(run, &cut, 1);
     ss_run_close(run);
+    record[0] = 99; /* of a kind that we do not know */
+    run = reading_open(synth);
+    reading_expect_losses(run, &cut, 1);
+    ss_run_close(run);
+    record[0] = SS_KIND_PLAN;
     put_u64(record + 8, 1); /* before the start of the process */
     run = reading_open(synth);
     const struct ss_loss bad = {.kind = SS_LOSS_RECORDS, .offset = second, .bytes = 63};
@@ -559,6 +570,7 @@ static void a_file_may_be_anywhere_in_memory(void **state)
         struct ss_run *const run = ss_run_open_memory(&blob, 1, NULL);
         struct ss_cursor *const cursor = ss_cursor_new(run, 1);
         assert_true(ss_cursor_next(cursor, &r[0]));
+        assert_int_equal((uintptr_t)r[0].u.sample.frame % _Alignof(uint32_t), 0);
         assert_memory_equal(r[0].u.sample.frame, frames, sizeof frames);
         assert_true(ss_cursor_next(cursor, &r[1]));
         assert_int_equal(r[1].end_ns, 2001);

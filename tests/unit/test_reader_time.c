@@ -64,8 +64,8 @@ static void without_calibration_the_first_estimate_counts(void **state)
     synth_free(synth);
 }
 
-/* From (1000000, 5000) to (1003000, 6500): m = 2^39, half a ns a tick; then to (1005000, 10500):
- * m = 2^41, two ns a tick, also after it. */
+/* From (1000000, 5000) to (1003000, 6500): m = 2^39, half a ns a tick; then to
+ * (1005000, 10500): m = 2^41, two ns a tick, also after it. */
 static void between_two_points_the_line_through_them_counts(void **state)
 {
     (void)state;
@@ -169,6 +169,24 @@ static void no_line_is_too_steep_or_too_flat(void **state)
     synth_free(flat);
 }
 
+/* m = 2^102: its line is not kept for the second time of the span. */
+static void two_times_on_a_steep_line_are_right(void **state)
+{
+    (void)state;
+    struct synth *const synth = counter_run();
+    struct ss_record record;
+
+    synth_header(synth)->start_raw_ns = -1;
+    synth_calibration(synth, 1000001, ((int64_t)1 << 62) - 1, 0);
+    synth_span(synth, 1, 0, 1000001, 1000002);
+    struct ss_run *const run = reading_open(synth);
+    assert_int_equal(reading_of(run, 1, &record, 1), 1);
+    assert_int_equal(record.start_ns, ((int64_t)1 << 62) - 1);
+    assert_int_equal(record.end_ns, INT64_MAX);
+    ss_run_close(run);
+    synth_free(synth);
+}
+
 /* Times that alternate between lines come out as if each were the first. */
 static void the_order_of_conversions_does_not_matter(void **state)
 {
@@ -179,7 +197,7 @@ static void the_order_of_conversions_does_not_matter(void **state)
 
     synth_calibration(synth, 1001000, 6000, 0);
     synth_calibration(synth, 1005000, 7000, 0);
-    synth_calibration(synth, 1008000, 9000, 0);
+    synth_calibration(synth, 1008000, 7500, 0); /* 1/6 ns a tick, also after it */
     for (size_t i = 0; i < 6; i++)
         synth_span(synth, 1, 0, ticks[i], ticks[i]);
     struct ss_run *const run = reading_open(synth);
@@ -245,8 +263,8 @@ static void a_clock_that_jumps_or_drifts_is_suspect(void **state)
     }
 }
 
-/* Readings are some 20 ns off, which is much of a millisecond: the first calibrations, at 1, 10
- * and 100 ms, say nothing about the rate yet. */
+/* Readings are some 20 ns off, which is much of a millisecond: the first calibrations,
+ * at 1, 10 and 100 ms, say nothing about the rate yet. */
 static void the_first_calibrations_make_no_clock_suspect(void **state)
 {
     (void)state;
@@ -272,6 +290,7 @@ int main(void)
         cmocka_unit_test(calibrations_of_other_lanes_are_not_points),
         cmocka_unit_test(times_beyond_the_range_are_its_ends),
         cmocka_unit_test(no_line_is_too_steep_or_too_flat),
+        cmocka_unit_test(two_times_on_a_steep_line_are_right),
         cmocka_unit_test(the_order_of_conversions_does_not_matter),
         cmocka_unit_test(a_time_before_the_first_point_lies_on_the_first_line),
         cmocka_unit_test(a_clock_that_jumps_or_drifts_is_suspect),

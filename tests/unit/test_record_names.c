@@ -120,7 +120,8 @@ static void long_names_are_cut_between_characters(void **state)
 
     for (size_t ahead = 0; ahead < 3; ahead++) {
         memset(text, 'n', sizeof text);
-        memcpy(text + LONGEST - 2 * ahead, "\xf0\x9f\x94\xa5", 4); /* a four-byte character */
+        memcpy(text + LONGEST - 2 * ahead, "\xf0\x9f\x94\xa5",
+               4); /* a four-byte character */
         text[sizeof text - 1] = '\0';
         names[ahead] = plain(text, text);
         assert_int_equal(plain(text, text), names[ahead]);

@@ -16,11 +16,22 @@
 #include "record/run_dir.h"
 #include "support/own_run.h"
 
-static const char *const VARIABLES[] = {
-    "STEPSCOPE_RUN",  "STEPSCOPE_RANK",       "STEPSCOPE_WORLD",      "STEPSCOPE_CAP",
-    "RANK",           "OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE", "STEPSCOPE_DISABLE",
-    "PMIX_RANK",      "PMI_RANK",             "PMI_SIZE",             "SLURM_PROCID",
-    "WORLD_SIZE",     "SLURM_NTASKS",         "OMP_NUM_THREADS",      "WANDB_API_KEY"};
+static const char *const VARIABLES[] = {"STEPSCOPE_RUN",
+                                        "STEPSCOPE_RANK",
+                                        "STEPSCOPE_WORLD",
+                                        "STEPSCOPE_CAP",
+                                        "RANK",
+                                        "OMPI_COMM_WORLD_RANK",
+                                        "OMPI_COMM_WORLD_SIZE",
+                                        "STEPSCOPE_DISABLE",
+                                        "PMIX_RANK",
+                                        "PMI_RANK",
+                                        "PMI_SIZE",
+                                        "SLURM_PROCID",
+                                        "WORLD_SIZE",
+                                        "SLURM_NTASKS",
+                                        "OMP_NUM_THREADS",
+                                        "WANDB_API_KEY"};
 enum { DEFAULT_CAP = 12345 };
 
 static int clear_environment(void **state)

@@ -1,5 +1,4 @@
 /* Spans as they come out of a run: names, flags, arguments, times, and what is around them. */
-#include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -30,7 +29,8 @@ static void a_span_has_its_name_flags_and_argument(void **state)
     struct own_run *own = *state;
 
     own_run_start(own, 0);
-    const ss_name data = ss_intern("next", SS_STAGE_DATA, SS_ROLE_NONE, SS_SCOPE_NONE, "It#2");
+    const ss_name data =
+        ss_intern("next", SS_STAGE_DATA, SS_ROLE_NONE, SS_SCOPE_NONE, "It#2");
     ss_begin(data, SS_FLAG_TRAIN);
     ss_end(SS_FLAG_FAILED, -7);
     ss_begin(0, 0);
@@ -256,7 +256,8 @@ static void times_of_an_appended_span_are_put_right(void **state)
     for (size_t i = 0; i < 7; i++) {
         const struct ss_record *span = own_run_span(own, i);
         assert_int_equal(span->u.arg, i + 1);
-        assert_true(span->start_ns >= process->start_ns && span->start_ns <= span->end_ns);
+        assert_true(span->start_ns >= process->start_ns &&
+                    span->start_ns <= span->end_ns);
         assert_true(span->end_ns <= process->end_ns);
     }
     assert_true(own_run_span(own, 0)->start_ns == process->start_ns);

@@ -1,4 +1,4 @@
-#include "supervise/network.h"
+#include "supervise/remote.h"
 
 #include <stddef.h>
 #include <stdint.h>
@@ -34,7 +34,7 @@ static bool is_below(const char *path, const char *folder)
     return strncmp(path, folder, size) == 0 && (path[size] == '/' || path[size] == '\0');
 }
 
-bool network_has(const char *path)
+bool remote_has(const char *path)
 {
     const char *folder = secure_getenv("STEPSCOPE_TEST_NETWORK");
     struct statfs status;

@@ -1,0 +1,43 @@
+/* Makes batches on a thread of its own, a few ahead of the training. Which digits a batch holds and
+ * how they are changed depends on the seed and its number alone, not on who was faster. */
+#ifndef DEMO_LOADER_H
+#define DEMO_LOADER_H
+
+#include "digits.h"
+#include "faults.h"
+#include "truth.h"
+#include <pthread.h>
+
+enum { LOADER_AHEAD = 4 };
+
+struct batch {
+    float *pixels; /* one row of DIGIT_PIXELS a sample */
+    uint8_t *labels;
+};
+
+struct loader {
+    const struct digits *digits;
+    int batch_size, batches_per_epoch;
+    uint64_t seed;
+    struct faults *faults; /* slow-input is the loader's */
+    struct part make, read, augment;
+
+    int *order; /* of the digits in this epoch */
+    struct batch ring[LOADER_AHEAD];
+    pthread_mutex_t lock;
+    pthread_cond_t changed;
+    int64_t made, taken; /* batches */
+    bool stop, running;
+    pthread_t thread;
+};
+
+/* 0, or -1 if memory or a thread is missing. Release it in both cases. */
+int loader_start(struct loader *loader, const struct digits *digits, int batch_size,
+                 uint64_t seed, struct faults *faults, struct truth *truth);
+void loader_stop(struct loader *loader); /* ends the thread */
+void loader_release(struct loader *loader);
+
+/* Waits for the next batch. It stays valid until the next call. */
+const struct batch *loader_next(struct loader *loader);
+
+#endif

@@ -1,0 +1,137 @@
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "base/duration.h"
+#include "cli/command.h"
+#include "cli/run_argument.h"
+#include "output/report.h"
+#include "output/report_tables.h"
+
+static bool as_json, epochs, steps;
+static const char *deadline;
+
+static int print(struct console *console, const struct report_input *input)
+{
+    const struct report_style style = report_style_for(STDOUT_FILENO);
+
+    if (steps)
+        return report_step_table(&console->out, input, &style, as_json);
+    if (as_json)
+        report_json(&console->out, input);
+    else if (epochs)
+        report_epoch_table(&console->out, input, &style);
+    else
+        report_text(&console->out, input, &style);
+    return 0;
+}
+
+static int report(struct console *console, struct ss_run *run,
+                  const struct run_facts *facts, int64_t deadline_ns)
+{
+    struct feed feed;
+    struct snapshot *snapshot = NULL;
+    int failed = feed_init(&feed, run, facts);
+
+    if (!failed)
+        failed = feed_more(&feed);
+    if (!failed) {
+        feed_finish(&feed);
+        snapshot = model_snapshot(feed.model);
+        failed = snapshot ? 0 : SS_E_NOMEM;
+    }
+    if (!failed) {
+        const struct report_input input = {.snapshot = snapshot,
+                                           .run = run,
+                                           .facts = facts,
+                                           .hooks = &feed.hooks,
+                                           .deadline_ns = deadline_ns};
+        failed = print(console, &input);
+    }
+    snapshot_free(snapshot);
+    feed_release(&feed);
+    return failed;
+}
+
+/* On a network file system the processes record elsewhere, and their files are brought home at
+ * the end; until then, or if nobody was left to do it, they are still there. */
+static struct ss_run *open_run(struct console *console, const struct run_facts *facts)
+{
+    struct ss_run *run = NULL;
+
+    if (!facts->elsewhere)
+        return run_argument_open(console, facts->path);
+    run = ss_run_open(facts->elsewhere, NULL);
+    if (run)
+        return run;
+    run = ss_run_open(facts->path, NULL);
+    console_error(console,
+                  "%s files of this run are in '%s' of the host that recorded it.",
+                  run ? "newer" : "the", facts->elsewhere);
+    return run;
+}
+
+static int report_path(struct console *console, const char *path, int64_t deadline_ns)
+{
+    struct run_facts facts;
+    struct ss_run *run = NULL;
+    int failed = run_facts_load(&facts, path);
+
+    if (!failed) {
+        run = open_run(console, &facts);
+        failed = run ? report(console, run, &facts, deadline_ns) : SS_E_NOTRUN;
+    }
+    if (failed && (run || failed == SS_E_NOMEM))
+        console_error(console, "cannot read run '%s': %s.", path, ss_error_text(failed));
+    ss_run_close(run);
+    run_facts_release(&facts);
+    return failed ? EXIT_DATA : EXIT_FINE;
+}
+
+static int run(struct console *console, int count, char **operands)
+{
+    int64_t deadline_ns = 0;
+
+    if (deadline && !duration_parse(deadline, &deadline_ns)) {
+        console_error(console,
+                      "--deadline takes a time such as " DURATION_EXAMPLES ", not '%s'.",
+                      deadline);
+        return EXIT_USAGE;
+    }
+    char *path = run_argument_find(console, count > 0 ? operands[0] : NULL);
+    if (!path)
+        return EXIT_DATA;
+    const int status = report_path(console, path, deadline_ns);
+    free(path);
+    return status;
+}
+
+static const struct cli_option options[] = {
+    {.name = "json",
+     .help = "one JSON object; docs/report.md says what is in it",
+     .is_given = &as_json},
+    {.name = "epochs", .help = "a table of all epochs", .is_given = &epochs},
+    {.name = "steps",
+     .help = "a table of all steps; with --json one object a line",
+     .is_given = &steps},
+    {.name = "deadline",
+     .argument = "T",
+     .help = "say whether the whole run ends in " DURATION_EXAMPLES,
+     .value = &deadline},
+    {0},
+};
+
+const struct command cmd_report = {
+    .name = "report",
+    .summary = "where the time of a run went",
+    .operands = "[RUN]",
+    .details =
+        "Says which stage of a training step takes most of the time and how sure that\n"
+        "is; then the step by stage, the run by segment, callbacks and spans by name,\n"
+        "what changed over time and the slowest steps. RUN is a directory or the name\n"
+        "of a run in stepscope-runs (or STEPSCOPE_DIR); without it, the newest one.\n"
+        "Runs that go on, were killed or are damaged are reported as far as they go.\n",
+    .options = options,
+    .fewest = 0,
+    .most = 1,
+    .run = run,
+};

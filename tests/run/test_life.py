@@ -1,0 +1,213 @@
+"""Who lives longer than whom: nested runs, daemons, kills, many processes. What was recorded is
+there in each case."""
+
+import json
+import os
+import signal
+import subprocess
+import unittest
+
+from running import (PATIENCE_S, PROGRAM, PYTHON, TRAINER, RunTest, children_of, environment,
+                     is_running, wait_until)
+
+
+class Nested(RunTest):
+    def test_a_run_inside_a_run_joins_it(self):
+        done = self.run_it("--", "sh", "-c", '"$0" run --name inner -- "$1"', PROGRAM, TRAINER,
+                           input=b"steps 40\n")
+        self.assertEqual(done.stdout, b"ready\n40 steps\n")
+        self.assertEqual(done.stderr.count(b"stepscope: "), 1, done.stderr)
+        self.assertEqual(len(self.runs()), 1)
+        self.assertEqual(self.info()["records"]["step"], 40)
+
+    def test_its_exit_code_comes_through(self):
+        for code in ("exit 3", "kill -TERM $$"):
+            plain = self.run_it("--", "sh", "-c", code)
+            nested = self.run_it("--", PROGRAM, "run", "--", "sh", "-c", code)
+            self.assertEqual(nested.returncode, plain.returncode)
+        done = self.run_it("--", PROGRAM, "run", "--", "no-such-command")
+        self.assertEqual(done.returncode, 127)
+        self.assertIn(b"cannot run 'no-such-command'", done.stderr)
+
+    def test_a_run_that_is_gone_is_not_joined(self):
+        env = environment(STEPSCOPE_RUN=self.path("gone"))
+        self.run_it("--", TRAINER, input=b"steps 3\n", env=env)
+        self.assertEqual(self.info()["records"]["step"], 3)
+        self.assertFalse(os.path.exists(self.path("gone")))
+
+
+class Daemons(RunTest):
+    def test_a_daemon_is_not_waited_for(self):
+        done = self.run_it("--", "sh", "-c",
+                           "setsid sleep 1000 </dev/null >/dev/null 2>&1 & echo $!")
+        daemon = int(done.stdout)
+        self.addCleanup(os.kill, daemon, signal.SIGKILL)
+        self.assertEqual(done.returncode, 0)
+        self.assertTrue(is_running(daemon))
+
+    def test_a_daemon_that_records_is_not_waited_for(self):
+        os.mkfifo(self.path("orders"))
+        script = "setsid \"$0\" <orders >said 2>&1 & echo $!; while [ ! -s said ]; do :; done"
+        run = self.start("--", "sh", "-c", script, TRAINER)
+        daemon = int(run.expect(b"\n"))
+        self.addCleanup(os.kill, daemon, signal.SIGKILL)
+        with open(self.path("orders"), "w", encoding="ascii") as orders:
+            code, _, err = run.finish()
+            self.assertEqual(code, 0)
+            self.assertIn("stepscope: ", err)
+            self.assertTrue(is_running(daemon))
+            orders.write("steps 20\n")
+            orders.flush()
+            wait_until(lambda: "20 steps" in self.said(), "the steps of the daemon")
+        wait_until(lambda: not is_running(daemon), "the end of the daemon")
+        self.assertEqual(self.info()["records"]["step"], 20)
+
+    def said(self):
+        with open(self.path("said"), encoding="ascii") as file:
+            return file.read()
+
+    def test_the_last_steps_count_although_a_daemon_goes_on(self):
+        """While a process lives, the newest records wait for slower ones."""
+        os.mkfifo(self.path("orders"))
+        script = ("setsid \"$0\" <orders >said 2>&1 & echo $!; exec 9>orders; echo steps 1 >&9; "
+                  "while ! grep -q '1 steps' said; do :; done; \"$0\"")
+        run = self.start("--", "sh", "-c", script, TRAINER)
+        daemon = int(run.expect(b"\n"))
+        self.addCleanup(os.kill, daemon, signal.SIGKILL)
+        run.expect(b"ready\n")
+        with open(self.path("orders"), "w", encoding="ascii"):
+            run.tell("steps 777")
+            run.expect(b"777 steps\n")
+            code, _, err = run.finish()
+            self.assertTrue(is_running(daemon))
+        self.assertEqual(code, 0)
+        self.assertIn("of 777", err)
+
+
+class Kills(RunTest):
+    def steps(self):
+        return self.info()["records"].get("step", 0)
+
+    def report(self):
+        done = self.stepscope("report", "--json", "stepscope-runs/latest")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        return json.loads(done.stdout)
+
+    def start_trainer(self):
+        run = self.start("--", TRAINER)
+        run.tell("steps 100")
+        run.expect(b"100 steps\n")
+        return run, self.command_of(run.pid)
+
+    def test_the_supervisor_is_killed(self):
+        run, command = self.start_trainer()
+        helpers = set(children_of(run.pid)) - {command}
+        os.kill(run.pid, signal.SIGKILL)
+        run.process.wait(PATIENCE_S)
+        wait_until(lambda: not any(map(is_running, helpers)), "the end of its helper")
+        self.assertTrue(is_running(command))
+        self.assertEqual(self.steps(), 100)
+        self.assertTrue(self.info()["live"])
+        run.tell("steps 50")
+        run.expect(b"150 steps\n")
+        run.process.stdin.close()
+        wait_until(lambda: not is_running(command), "the end of the command")
+        self.assertEqual(self.steps(), 150)
+        self.assertEqual(self.report()["steps"]["count"], 150)
+        self.assertNotIn("ended_ns", self.facts("outcome"))
+
+    def test_the_command_is_killed(self):
+        run, command = self.start_trainer()
+        os.kill(command, signal.SIGKILL)
+        code, _, err = run.finish()
+        self.assertEqual(code, -signal.SIGKILL)
+        self.assertIn("of 100", err)
+        self.assertEqual(self.steps(), 100)
+        self.assertEqual(self.report()["steps"]["count"], 100)
+        self.assertEqual(self.facts("outcome")["signal"], "9")
+
+    def test_both_are_killed(self):
+        run, command = self.start_trainer()
+        os.kill(run.pid, signal.SIGKILL)
+        os.kill(command, signal.SIGKILL)
+        run.process.wait(PATIENCE_S)
+        wait_until(lambda: not is_running(command), "the end of the command")
+        self.assertEqual(self.steps(), 100)
+        self.assertEqual(self.report()["steps"]["count"], 100)
+
+    def test_the_whole_group_is_killed(self):
+        run = self.start("--", TRAINER, start_new_session=True)
+        run.tell("steps 100")
+        run.expect(b"100 steps\n")
+        os.killpg(run.pid, signal.SIGKILL)
+        run.process.wait(PATIENCE_S)
+        self.assertEqual(self.steps(), 100)
+
+    def test_a_span_that_is_open_when_the_command_is_killed_is_named(self):
+        run, command = self.start_trainer()
+        run.tell("open")
+        run.expect(b"100 steps\n")
+        os.kill(command, signal.SIGKILL)
+        run.finish()
+        self.assertEqual(self.info()["unfinished"], 1)
+
+
+class Books(RunTest):
+    def test_they_reach_from_the_fork_to_the_reaped_exit(self):
+        done = self.run_it("--", "sh", "-c", "sleep 0.05; \"$0\"; code=$?; exit $code", TRAINER,
+                           input=b"steps 100\n")
+        self.assertEqual(done.returncode, 0)
+        self.run_it("--", PYTHON, "-c", f"import os; os.execv('{TRAINER}', ['trainer'])",
+                    input=b"steps 100\n")
+        facts = self.facts("outcome")
+        report = json.loads(self.stepscope("report", "--json", "stepscope-runs/latest").stdout)
+        self.assertEqual(report["books"]["wall_ns"],
+                         int(facts["ended_ns"]) - int(facts["started_ns"]))
+        self.assertEqual(report["books"]["wall_ns"],
+                         sum(value for key, value in report["books"].items()
+                             if key.endswith("_ns") and key != "wall_ns"))
+
+    def test_the_summary_and_a_later_report_agree(self):
+        done = self.run_it("--", TRAINER, input=b"steps 2000\n")
+        report = json.loads(self.stepscope("report", "--json", "stepscope-runs/latest").stdout)
+        self.assertIn(f"{report['steps']['count']:,}", done.stderr.decode())
+        self.assertIn(f"{report['steps']['steady']['count']:,} steady steps", done.stderr.decode())
+
+
+class Many(RunTest):
+    def test_a_thousand_short_lived_grandchildren(self):
+        script = "i=0; while [ $i -lt 1000 ]; do /bin/true & i=$((i + 1)); done; wait; exit 8"
+        done = self.run_it("--", "sh", "-c", script)
+        self.assertEqual(done.returncode, 8)
+
+    def test_a_command_that_forks_all_the_time(self):
+        run = self.start("--", TRAINER)
+        run.tell("steps 10")
+        run.tell("workers 300")
+        run.tell("steps 10")
+        run.expect(b"20 steps\n")
+        wait_until(lambda: len(os.listdir(self.path("stepscope-runs/latest"))) > 300, "the files")
+        self.assertLess(len(os.listdir(f"/proc/{run.pid}/fd")), 200)
+        code, _, err = run.finish()
+        self.assertEqual(code, 0)
+        self.assertIn("of 20", err.replace("need 10 more steps", "of 20"))
+        self.assertEqual(len(self.info()["processes"]), 301)
+
+
+class Stopped(RunTest):
+    def test_a_command_that_was_stopped_is_not_taken_for_dead(self):
+        run = self.start("--", TRAINER, start_new_session=True)
+        run.tell("open")
+        run.expect(b"0 steps\n")
+        command = self.command_of(run.pid)
+        os.kill(command, signal.SIGSTOP)
+        wait_until(lambda: self.info()["live"], "a live run")
+        os.kill(command, signal.SIGCONT)
+        run.tell("steps 50")
+        run.expect(b"50 steps\n")
+        self.assertEqual(run.finish()[0], 0)
+        self.assertEqual(self.info()["unfinished"], 1)
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,50 @@
+"""What is printed: status lines while the command runs, the summary at its end."""
+
+import json
+import unittest
+
+from running import TRAINER, RunTest, read_until
+
+
+class Status(RunTest):
+    def test_a_line_comes_each_time(self):
+        run = self.start("--every", "50ms", "--", TRAINER)
+        err = run.process.stderr.fileno()
+        first = read_until(err, b"\n")
+        self.assertTrue(first.startswith(b"stepscope: "), first)
+        run.tell("steps 500")
+        run.expect(b"500 steps\n")
+        seen = b""
+        while b"500" not in seen:  # the supervisor looks twice a second
+            seen = read_until(err, b"\n", seen.rpartition(b"\n")[2])
+        line = next(line for line in seen.decode().splitlines() if "500" in line)
+        self.assertRegex(line, r"\Astepscope: step 500\b.*steps/s.*median.*")
+        self.assertLessEqual(len(line), 80)
+        self.assertEqual(run.finish()[0], 0)
+
+    def test_without_the_option_there_is_none(self):
+        done = self.run_it("--", TRAINER, input=b"steps 500\n")
+        self.assertEqual(done.stderr.count(b"stepscope: "), 1)
+
+    def test_a_command_that_records_nothing_says_so(self):
+        done = self.run_it("--", "true")
+        self.assertIn(b"nothing recorded", done.stderr)
+
+    def test_the_summary_fits(self):
+        for text in (b"", b"steps 3\n", b"steps 100\n", b"steps 5000\n", b"open\nworkers 3\n"):
+            done = self.run_it("--deadline", "1h", "--", TRAINER, input=text)
+            lines = done.stderr.decode().splitlines()
+            self.assertLessEqual(len(lines), 15)
+            for line in lines:
+                self.assertLessEqual(len(line), 80, line)
+
+    def test_the_summary_names_the_run(self):
+        done = self.run_it("--", TRAINER, input=b"steps 100\n")
+        [run] = self.runs()
+        self.assertIn(f"stepscope report stepscope-runs/{run}", done.stderr.decode())
+        report = self.stepscope("report", "--json", f"stepscope-runs/{run}")
+        self.assertEqual(json.loads(report.stdout)["steps"]["count"], 100)
+
+
+if __name__ == "__main__":
+    unittest.main()
