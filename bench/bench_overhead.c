@@ -79,14 +79,16 @@ static void start_trainer(struct bench *bench, const struct demo_settings *setti
         exit(1);
     }
     bench->batch = loader_next(&bench->trainer.loader);
+    loader_stop(&bench->trainer.loader);
 }
 
-static double median_step(struct bench *bench, bool recorded, size_t steps)
+/* What a step takes when nothing disturbs it, as far as that happens here. */
+static double quiet_step(struct bench *bench, bool recorded)
 {
     double ns[CALIBRATION];
-    for (size_t i = 0; i < steps && i < CALIBRATION; i++)
+    for (size_t i = 0; i < CALIBRATION; i++)
         ns[i] = run_step(bench, recorded);
-    return interval_of_median(ns, steps).middle;
+    return interval_of_quantile(ns, CALIBRATION, 0.1).middle;
 }
 
 /* As many samples as make a step of the wanted length. Nothing is recorded yet. */
@@ -94,8 +96,8 @@ static int calibrate(struct demo_settings *settings)
 {
     static struct bench bench = {.gate = GATE_OFF};
     start_trainer(&bench, settings);
-    median_step(&bench, false, CALIBRATION);
-    double ns = median_step(&bench, false, CALIBRATION);
+    quiet_step(&bench, false);
+    double ns = quiet_step(&bench, false);
     trainer_release(&bench.trainer);
     double batch = settings->batch * (double)STEP_NS / ns;
     return batch < 8 ? 8 : batch > 1024 ? 1024 : (int)batch;
@@ -211,8 +213,9 @@ static pid_t start_supervised(const char *dir, const char *steps)
     if (pid == 0) {
         int null = open("/dev/null", O_WRONLY | O_CLOEXEC);
         dup2(null, STDOUT_FILENO);
-        execl(command, command, "run", "--quiet", "--dir", dir, "--", command, "demo",
-              "--steps", steps, (char *)NULL);
+        dup2(null, STDERR_FILENO);
+        execl(command, command, "run", "--dir", dir, "--", command, "demo", "--steps",
+              steps, (char *)NULL);
         _exit(127);
     }
     return pid;
@@ -270,7 +273,7 @@ int main(void)
     bench.gate = gate_now();
     for (int i = 0; i < WARM_UP; i++)
         run_step(&bench, i % 2);
-    double step_ns = median_step(&bench, true, CALIBRATION);
+    double step_ns = quiet_step(&bench, true);
     run_pairs(&bench, &twins, &recorded);
     double helper = run_recorded(&bench, &recording);
     open_gate(&bench, true);

@@ -79,7 +79,7 @@ static void make_run(struct test_run *test, unsigned lanes)
     if (!mkdtemp(test->dir) || synth_write(synth, test->dir, file_name) != 0)
         fail(test->dir);
     synth_free(synth);
-    snprintf(path, sizeof path, "%s/%s", test->dir, file_name);
+    snprintf(path, sizeof path, "%.63s/%s", test->dir, file_name);
     test->fd = open(path, O_RDONLY | O_CLOEXEC);
     if (test->fd < 0)
         fail(path);
@@ -97,7 +97,7 @@ static void remove_run(struct test_run *test)
 
     ss_run_close(test->run);
     close(test->fd);
-    snprintf(path, sizeof path, "%s/%s", test->dir, file_name);
+    snprintf(path, sizeof path, "%.63s/%s", test->dir, file_name);
     unlink(path);
     rmdir(test->dir);
 }

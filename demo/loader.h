@@ -34,7 +34,7 @@ struct loader {
 /* 0, or -1 if memory or a thread is missing. Release it in both cases. */
 int loader_start(struct loader *loader, const struct digits *digits, int batch_size,
                  uint64_t seed, struct faults *faults, struct truth *truth);
-void loader_stop(struct loader *loader); /* ends the thread */
+void loader_stop(struct loader *loader); /* ends the thread; the last batch stays valid */
 void loader_release(struct loader *loader);
 
 /* Waits for the next batch. It stays valid until the next call. */

@@ -2,6 +2,8 @@
 #ifndef STEPSCOPE_ERROR_H
 #define STEPSCOPE_ERROR_H
 
+#include "stepscope/vocabulary.h"
+
 #define SS_ERRORS(X)                                                                     \
     X(OK, 0, "no error")                                                                 \
     X(NOMEM, -1, "out of memory")                                                        \
@@ -24,6 +26,14 @@
 
 #define SS_ENUM_ERROR(id, number, message) SS_E_##id = number,
 enum ss_error_code { SS_ERRORS(SS_ENUM_ERROR) SS_E_END = -18 };
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+SS_API const char *ss_error_text(int code);
+#ifdef __cplusplus
+}
+#endif
 
 /* What went wrong, for a person: code, and a sentence that names the file. */
 struct ss_error {

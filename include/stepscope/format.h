@@ -194,9 +194,9 @@ struct ss_file_header {
     uint64_t lost_names;
     uint64_t pool_empty; /* a lane found no segment ready */
     uint64_t helper_cpu_ns;
-    uint64_t
-        lost_threads; /* threads that got no lane; what they recorded is not counted */
-    uint64_t reserved2[2];
+    uint64_t lost_threads; /* they got no lane; what they recorded is not counted */
+    uint64_t paused;       /* 1: no helper thread just now, so no beat */
+    uint64_t reserved2;
     uint64_t reused_by_stage[SS_STAGE_SLOTS];
     uint8_t reserved3[384];
 };

@@ -169,7 +169,6 @@ SS_API const char *ss_role_text(unsigned role);
 SS_API const char *ss_scope_text(unsigned scope);
 SS_API const char *ss_kind_text(unsigned kind);
 SS_API const char *ss_flag_text(unsigned bit);
-SS_API const char *ss_error_text(int code);
 
 #ifdef __cplusplus
 }

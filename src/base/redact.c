@@ -5,18 +5,15 @@
 #include <string.h>
 #include <strings.h>
 
+/* Whole words of a name: "key" in "wandb-key" and "apiKey", not in "keyboard". */
 static const char *const SECRET_WORDS[] = {
-    "password",    "passwd",     "secret",     "token",      "apikey",
-    "api-key",     "api_key",    "access-key", "access_key", "private-key",
-    "private_key", "credential", "auth",       NULL};
+    "password",   "passwd",      "passphrase", "pass",          "pwd",    "secret",
+    "secrets",    "token",       "apikey",     "apikeys",       "key",    "keys",
+    "credential", "credentials", "auth",       "authorization", "bearer", NULL};
 static const char *const KEY_PREFIXES[] = {"sk-",         "hf_",    "ghp_",  "gho_",
                                            "github_pat_", "glpat-", "xoxb-", "xoxp-",
                                            "AKIA",        "ASIA",   "AIza",  NULL};
 enum { SHORTEST_KEY = 16 };
-
-/* Words of names like "tokenizer" and "author" are no secrets; nor is a number of tokens. */
-static const char *const HARMLESS_WORDS[] = {"tokenizer", "tokens", "author", "tokenize",
-                                             NULL};
 
 struct out {
     char *p;
@@ -42,19 +39,52 @@ static const char *find_word(const char *text, size_t n, const char *word)
     return NULL;
 }
 
+static size_t word_length(const char *text, size_t n)
+{
+    size_t i = 0;
+    while (i < n && isalnum((unsigned char)text[i]) &&
+           !(i > 0 && isupper((unsigned char)text[i]) &&
+             islower((unsigned char)text[i - 1]))) {
+        i++;
+    }
+    return i;
+}
+
+static bool is_word(const char *text, size_t n, const char *word)
+{
+    return n == strlen(word) && strncasecmp(text, word, n) == 0;
+}
+
+/* A number of tokens is none; tokens of an interface are. */
 static bool speaks_of_a_secret(const char *name, size_t n)
 {
-    for (const char *const *word = HARMLESS_WORDS; *word; word++) {
-        if (find_word(name, n, *word)) {
-            return false;
+    bool tokens = false, access = false;
+    for (size_t at = 0; at < n;) {
+        size_t length = word_length(name + at, n - at);
+        for (const char *const *word = SECRET_WORDS; *word; word++) {
+            if (is_word(name + at, length, *word)) {
+                return true;
+            }
         }
+        tokens = tokens || is_word(name + at, length, "tokens");
+        access = access || is_word(name + at, length, "api") ||
+                 is_word(name + at, length, "access");
+        at += length ? length : 1;
     }
-    for (const char *const *word = SECRET_WORDS; *word; word++) {
-        if (find_word(name, n, *word)) {
-            return true;
+    return tokens && access;
+}
+
+/* Where the value of a secret begins inside an argument (NAME=X, {"name": "X"}, Name: X). */
+static const char *secret_value(const char *text, size_t n)
+{
+    size_t name = 0;
+    for (size_t i = 0; i < n; i++) {
+        if (strchr("=:", text[i]) && speaks_of_a_secret(text + name, i - name)) {
+            return text + i + 1;
         }
+        name = strchr("=:,;&? ", text[i]) ? i + 1 : name;
     }
-    return false;
+    return NULL;
 }
 
 static bool looks_like_a_key(const char *text, size_t n)
@@ -115,16 +145,19 @@ static bool put_argument(struct out *out, const char *text, size_t n, bool is_se
     size_t name = equals ? (size_t)(equals - text) : n;
     size_t bytes = 0;
     const char *password = url_password(text, n, &bytes);
+    const char *secret = secret_value(text, n);
     if (is_secret || looks_like_a_key(text, n)) {
         put(out, "***", 3);
-    } else if (equals && (speaks_of_a_secret(text, name) ||
-                          looks_like_a_key(equals + 1, n - name - 1))) {
+    } else if (equals && looks_like_a_key(equals + 1, n - name - 1)) {
         put(out, text, name + 1);
         put(out, "***", 3);
     } else if (password) {
         put(out, text, (size_t)(password - text));
         put(out, "***", 3);
         put(out, password + bytes, n - (size_t)(password - text) - bytes);
+    } else if (secret) {
+        put(out, text, (size_t)(secret - text));
+        put(out, "***", 3);
     } else {
         put_plain(out, text, n);
         return n > 2 && text[0] == '-' && !equals && speaks_of_a_secret(text, n);

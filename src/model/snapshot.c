@@ -262,7 +262,7 @@ struct snapshot *model_snapshot(const struct model *model)
         snapshot_free(snapshot);
         return NULL;
     }
-    snapshot->begin_ns = model->first_ns;
+    snapshot->begin_ns = model->records ? model->first_ns : INT64_MAX;
     snapshot->end_ns = model->last_ns;
     for (uint32_t i = 0; i < model->process_count; i++) {
         if (model->processes[i].known) {

@@ -7,17 +7,8 @@
 #define SEGMENT_MEANING(id, text, meaning) meaning,
 static const char *const meanings[] = {MODEL_SEGMENTS(SEGMENT_MEANING)};
 
-/* Milliseconds can be seen, also in a run of days. */
-static struct scale books_scale(double wall_ns)
-{
-    struct scale scale = scale_for(wall_ns, wall_ns);
-
-    scale.decimals = scale.unit.ns > 1 ? 3 : 0;
-    return scale;
-}
-
 static void add_row(struct table *table, const struct snap_thread *thread, int segment,
-                    struct scale scale)
+                    struct units_scale scale)
 {
     const double ns = (double)thread->segment_ns[segment];
     const double share = thread->wall_ns > 0 ? ns / (double)thread->wall_ns : 0;
@@ -25,7 +16,7 @@ static void add_row(struct table *table, const struct snap_thread *thread, int s
 
     table_cell(table, "%s", model_segment_text((unsigned)segment));
     table_bar(table, share, BAR_PLAIN);
-    table_cell(table, "%s", scale_text(text, ns, scale));
+    table_cell(table, "%s", units_scaled(text, thread->segment_ns[segment], scale));
     table_cell(table, "%s", share_text(text, share));
     table_cell(table, "%s", meanings[segment]);
 }
@@ -39,13 +30,13 @@ void report_books(struct report *report)
 
     if (snapshot->thread_count == 0)
         return;
-    const struct scale scale = books_scale((double)thread->wall_ns);
-    report_title(report, "The run by segment: %s of the %s thread", scale.unit.name,
+    const struct units_scale scale = units_scale_for(thread->wall_ns);
+    report_title(report, "The run by segment: %s of the %s thread", scale.name,
                  report->loop ? "loop's" : "main");
     table_init(&table);
     table_column(&table, "", TABLE_TEXT);
     table_column(&table, "", TABLE_BAR);
-    table_column(&table, scale.unit.name, TABLE_NUMBER);
+    table_column(&table, scale.name, TABLE_NUMBER);
     table_column(&table, "share", TABLE_NUMBER);
     table_column(&table, "", TABLE_TEXT);
     for (int i = 0; i < MODEL_SEGMENT_COUNT; i++)
@@ -53,7 +44,7 @@ void report_books(struct report *report)
             add_row(&table, thread, i, scale);
     table_cell(&table, "sum");
     table_bar(&table, 0, BAR_PLAIN);
-    table_cell(&table, "%s", scale_text(text, (double)thread->wall_ns, scale));
+    table_cell(&table, "%s", units_scaled(text, thread->wall_ns, scale));
     table_cell(&table, "100.0 %%");
     table_cell(&table, "%s", "");
     table_print(&table, &report->page, report->style);

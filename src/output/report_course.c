@@ -15,11 +15,18 @@ static void add_duration(struct page *page, double ns)
 
 static void say_warmup(struct report *report)
 {
+    static const char *const level[] = {
+        [WARMUP_FLAT] = "none: steady from the first step on",
+        [WARMUP_SLOWER_FIRST] = "none",
+        [WARMUP_FASTER_FIRST] = "none: it began faster than it went on",
+        [WARMUP_DRIFTING] = "none: there is no steady state, steps drift",
+        [WARMUP_NO_STEADY_STATE] = "none: there is no steady state",
+    };
     const struct snap_loop *loop = report->loop;
     struct page *page = &report->page;
 
     if (loop->warmup_steps == 0) {
-        buf_add_text(&page->value, "none: steady from the first step on");
+        buf_add_text(&page->value, level[loop->warmup.class]);
     } else {
         buf_add_text(&page->value, "the first ");
         page_count(page, (uint64_t)loop->warmup_steps, "step took ", "steps took ");
@@ -27,11 +34,9 @@ static void say_warmup(struct report *report)
         if (loop->warmup.cost_ns > 0) {
             buf_add_text(&page->value, ", ");
             add_duration(page, loop->warmup.cost_ns);
-            buf_add_text(&page->value, " more than steady ones");
+            buf_add_text(&page->value, " more than as many steady ones");
         }
     }
-    if (loop->warmup.class == WARMUP_FASTER_FIRST)
-        buf_add_text(&page->value, "; it began faster than it went on");
     page_field(page, "Warm-up");
 }
 

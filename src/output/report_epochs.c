@@ -111,8 +111,10 @@ static void loop_row(struct table *table, const struct snap_loop *loop, size_t n
         table_cell(table, "-");
     table_cell(table, "%" PRIu32, loop->tid);
     table_cell(table, "%s", units_integer(text, (uint64_t)loop->steps));
-    table_cell(table, "%s", digits_text(text, loop->steps_per_s.mid));
-    table_cell(table, "%s", scale_text(text, loop->quantiles.p50_ns, scale));
+    const bool enough = report_has_statistics(loop);
+    table_cell(table, "%s", digits_text(text, enough ? loop->steps_per_s.mid : NAN));
+    table_cell(table, "%s",
+               scale_text(text, enough ? loop->quantiles.p50_ns : NAN, scale));
     add_largest(table, loop);
     table_text(table, loop->name);
 }

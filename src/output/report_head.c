@@ -115,12 +115,11 @@ void report_head_speed(struct report *report)
         report_paragraph(report, false);
         return;
     }
-    const struct scale scale = scale_for(loop->quantiles.p50_ns, loop->quantiles.p99_ns);
     buf_add_text(out, range_text(range, loop->steps_per_s, "steps/s"));
-    buf_printf(out, ", median step %s", scale_text(text, loop->quantiles.p50_ns, scale));
-    buf_printf(out, " %s", scale.unit.name);
-    buf_printf(out, ", p95 %s", scale_text(text, loop->quantiles.p95_ns, scale));
-    buf_printf(out, ", p99 %s", scale_text(text, loop->quantiles.p99_ns, scale));
+    buf_printf(out, ", median step %s",
+               units_duration(text, (int64_t)loop->quantiles.p50_ns));
+    buf_printf(out, ", p95 %s", units_duration(text, (int64_t)loop->quantiles.p95_ns));
+    buf_printf(out, ", p99 %s", units_duration(text, (int64_t)loop->quantiles.p99_ns));
     report_paragraph(report, false);
 }
 

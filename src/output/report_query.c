@@ -68,7 +68,9 @@ void report_span_name(struct buf *out, const struct snap_span *span)
 {
     const bool has_object = span->object[0] != '\0';
 
-    if (has_object && starts_with(span->object, span->text))
+    if (!has_object && span->text[0] == '\0')
+        buf_add_text(out, "(unnamed)");
+    else if (has_object && starts_with(span->object, span->text))
         buf_add_text(out, span->object);
     else if (has_object)
         buf_printf(out, "%s (%s)", span->text, span->object);
@@ -81,9 +83,9 @@ void report_span_name(struct buf *out, const struct snap_span *span)
 double report_span_share(const struct snap_span *span)
 {
     const bool in_steps = is_step_stage(span->stage) || span->stage == SS_STAGE_USER;
-    const bool each_step = span->scope == SS_SCOPE_NONE ||
-                           span->scope == SS_SCOPE_BATCH_BEGIN ||
-                           span->scope == SS_SCOPE_BATCH_END;
+    const bool each_step =
+        span->stage != SS_STAGE_CALLBACK || span->scope == SS_SCOPE_NONE ||
+        span->scope == SS_SCOPE_BATCH_BEGIN || span->scope == SS_SCOPE_BATCH_END;
 
     return in_steps && each_step ? span->share.mid : NAN;
 }

@@ -100,21 +100,21 @@ static void segments(struct report *report)
     const struct snapshot *snapshot = report->input->snapshot;
     const struct snap_thread *thread = snapshot->threads;
     const char *between = "";
-    char text[UNITS_SIZE];
 
     if (snapshot->thread_count == 0 || thread->wall_ns <= 0)
         return;
-    struct scale scale = scale_for((double)thread->wall_ns, (double)thread->wall_ns);
-    scale.decimals = scale.decimals > 2 ? 2 : scale.decimals;
+    const struct units_scale unit = units_scale_for(thread->wall_ns);
+    const double wall = (double)thread->wall_ns / (double)unit.ns;
+    const int decimals = wall < 10 ? 2 : wall < 100 ? 1 : 0;
     for (unsigned i = 0; i < MODEL_SEGMENT_COUNT; i++) {
         const double ns = (double)thread->segment_ns[i];
         if (ns < 0.01 * (double)thread->wall_ns)
             continue;
-        buf_printf(&report->page.value, "%s%s %s", between, model_segment_text(i),
-                   scale_text(text, ns, scale));
+        buf_printf(&report->page.value, "%s%s %.*f", between, model_segment_text(i),
+                   decimals, ns / (double)unit.ns);
         between = " | ";
     }
-    buf_printf(&report->page.value, " %s", scale.unit.name);
+    buf_printf(&report->page.value, " %s", unit.name);
     line(report, "run");
 }
 

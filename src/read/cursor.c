@@ -11,13 +11,17 @@ enum {
     BUFFER_BUDGET = 2 << 20 /* of all lanes of a cursor: they stay in a CPU's cache */
 };
 
-/* A lane with a record to come, in a heap by time; at the same time by file, then by
- * lane. */
+/* A lane with a record to come, in a heap. The key is the time of that record, then
+ * the file, then the lane, in one number: comparing it takes no branch, and which of
+ * two lanes comes first can not be foretold. */
 struct contender {
-    ss_ns time_ns;
-    uint64_t order;
+    unsigned __int128 key;
     struct lane_reader *reader;
 };
+
+/* Children of a contender: a heap with few levels, since each has to wait for the one
+ * above. */
+enum { HEAP_WIDTH = 4 };
 
 struct ss_cursor {
     struct lane_reader *lane; /* of a cursor over one lane, unless it is stale */
@@ -156,34 +160,45 @@ void cursors_orphan(struct ss_run *run)
     }
 }
 
-static inline bool comes_before(const struct contender *a, ss_ns time_ns, uint64_t order)
+static inline unsigned __int128 key_of(const struct lane_reader *reader)
 {
-    return a->time_ns < time_ns || (a->time_ns == time_ns && a->order < order);
+    const struct run_lane *const lane = reader->walk.lane;
+    const uint64_t time = (uint64_t)reader->time_ns ^ (uint64_t)1 << 63; /* sign first */
+
+    return (unsigned __int128)time << 64 | (uint64_t)lane->file->order << 32 |
+           lane->info.number;
+}
+
+static inline size_t earliest_child(const struct contender *heap, size_t first,
+                                    size_t count)
+{
+    const size_t end = first + HEAP_WIDTH < count ? first + HEAP_WIDTH : count;
+    unsigned __int128 key = heap[first].key;
+    size_t earliest = first;
+
+    for (size_t child = first + 1; child < end; child++) {
+        earliest = heap[child].key < key ? child : earliest;
+        key = heap[child].key < key ? heap[child].key : key;
+    }
+    return earliest;
 }
 
 /* Lets the contender at `place` sink to where it belongs. Mostly it is there already:
- * a lane has some records before another lane has one. Its fields are moved one by
- * one, since a copy of the whole would have to wait for the time that was just stored. */
+ * a lane has some records before another lane has one. */
 static inline void sift_down(struct contender *heap, size_t count, size_t place)
 {
-    const ss_ns time_ns = heap[place].time_ns;
-    const uint64_t order = heap[place].order;
+    const unsigned __int128 key = heap[place].key;
     struct lane_reader *const reader = heap[place].reader;
-    const size_t from = place;
 
-    for (size_t child = 2 * place + 1; child < count; child = 2 * place + 1) {
-        if (child + 1 < count &&
-            comes_before(&heap[child + 1], heap[child].time_ns, heap[child].order))
-            child++;
-        if (!comes_before(&heap[child], time_ns, order))
+    for (size_t child = HEAP_WIDTH * place + 1; child < count;
+         child = HEAP_WIDTH * place + 1) {
+        child = earliest_child(heap, child, count);
+        if (heap[child].key >= key)
             break;
         heap[place] = heap[child];
         place = child;
     }
-    if (place == from)
-        return;
-    heap[place].time_ns = time_ns;
-    heap[place].order = order;
+    heap[place].key = key;
     heap[place].reader = reader;
 }
 
@@ -194,15 +209,12 @@ static void rebuild_heap(struct ss_cursor *cursor)
     cursor->taken = false;
     for (size_t i = 0; i < cursor->count; i++) {
         struct lane_reader *const reader = cursor->readers[i];
-        const struct run_lane *const lane = reader->walk.lane;
         lane_reader_refreshed(reader);
         if (lane_reader_peek(reader))
-            cursor->heap[cursor->heap_count++] = (struct contender){
-                .time_ns = reader->time_ns,
-                .order = (uint64_t)lane->file->order << 32 | lane->info.number,
-                .reader = reader};
+            cursor->heap[cursor->heap_count++] =
+                (struct contender){key_of(reader), reader};
     }
-    for (size_t i = cursor->heap_count / 2; i-- > 0;)
+    for (size_t i = cursor->heap_count; i-- > 0;)
         sift_down(cursor->heap, cursor->heap_count, i);
 }
 
@@ -212,7 +224,7 @@ static void advance(struct ss_cursor *cursor)
 
     cursor->taken = false;
     if (lane_reader_peek(first->reader))
-        first->time_ns = first->reader->time_ns;
+        first->key = key_of(first->reader);
     else
         *first = cursor->heap[--cursor->heap_count];
     sift_down(cursor->heap, cursor->heap_count, 0);
@@ -225,7 +237,8 @@ static bool next_merged(struct ss_cursor *cursor, struct ss_record *out)
     do {
         if (cursor->taken)
             advance(cursor);
-        if (cursor->heap_count == 0 || cursor->heap[0].time_ns > cursor->run->barrier_ns)
+        if (cursor->heap_count == 0 ||
+            cursor->heap[0].reader->time_ns > cursor->run->barrier_ns)
             return false;
         cursor->taken = true;
     } while (!lane_reader_take(cursor->heap[0].reader, out, cursor->scratch));

@@ -5,7 +5,7 @@
 
 #include "read/grow.h"
 
-enum { BLOCK_BYTES = 16384 };
+enum { BLOCK_BYTES = 16384, FACTS_MOST = 4096 };
 
 struct text_block {
     struct text_block *next;
@@ -65,6 +65,8 @@ void facts_release(struct facts *facts)
 int facts_add(struct facts *facts, struct text_store *store, struct ss_text key,
               struct ss_text value)
 {
+    if (facts->count >= FACTS_MOST)
+        return SS_E_OK; /* no program has so many: it is a file made to fill the memory */
     struct fact *items =
         grow(facts->items, &facts->capacity, sizeof *items, facts->count + 1);
 

@@ -201,7 +201,7 @@ static bool leave_region(struct lane_walk *walk)
 {
     const struct process_file *const file = walk->lane->file;
 
-    if (file->may_change && walk->generation != file->generation) {
+    if (walk->generation != file->generation) {
         go_to(walk, offset_of(walk, walk->at)); /* look again: this view is old */
         return true;
     }

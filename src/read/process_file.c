@@ -2,8 +2,8 @@
 
 #include <stdlib.h>
 
-static const uint64_t slack_s =
-    60; /* how far records may be ahead of the last sign of life */
+/* How far records may be ahead of the last sign of life: the helper may be held up. */
+static const uint64_t slack_s = 3600;
 
 static bool is_process_file(const struct ss_file_header *header)
 {
@@ -25,7 +25,7 @@ static void update_range(struct process_file *file)
     uint64_t slack;
 
     latest = larger(latest, larger(header->beat[0].ticks, header->beat[1].ticks));
-    if (header->beats == 0 ||
+    if (header->beats == 0 || header->paused ||
         __builtin_mul_overflow(header->ticks_per_s, slack_s, &slack) ||
         __builtin_add_overflow(latest, slack, &latest))
         latest = UINT64_MAX;

@@ -66,22 +66,26 @@ void host_update(struct host *host)
 
 enum presence { GONE, STOPPED, PRESENT };
 
-/* Is there a process of this pid and start time? Fields 3 and 22 of /proc/PID/stat;
- * the second, the name, may hold spaces and parentheses. */
+/* Is there a process of this pid and start time? Fields 3, 20 and 22 of /proc/PID/stat; the second,
+ * the name, may hold spaces and parentheses. A zombie with other threads is only a main thread that
+ * ended before them. */
 static enum presence look_for(const struct ss_file_header *header)
 {
-    char path[32], stat[1024];
+    char path[32], stat[1024], state;
+    unsigned long threads;
+    unsigned long long start;
 
     snprintf(path, sizeof path, "/proc/%u/stat", (unsigned)header->pid);
     if (!read_small(path, stat, sizeof stat))
         return GONE;
     const char *at = strrchr(stat, ')');
-    const bool is_stopped = at && at[1] && (at[2] == 'T' || at[2] == 't');
-    for (int field = 2; at && field < 22; field++)
-        at = strchr(at + 1, ' ');
-    if (!at || strtoull(at, NULL, 10) != header->process_start)
+    if (!at || sscanf(at, ") %c %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s "
+                          "%*s %lu %*s %llu",
+                      &state, &threads, &start) != 3)
         return GONE;
-    return is_stopped ? STOPPED : PRESENT;
+    if (start != header->process_start || (state == 'Z' && threads <= 1))
+        return GONE;
+    return state == 'T' || state == 't' ? STOPPED : PRESENT;
 }
 
 static bool is_silent(const struct ss_file_header *header, ss_ns now_ns)
@@ -106,7 +110,8 @@ enum ss_process_end process_life(const struct ss_file_header *header,
         return SS_END_UNKNOWN;
 
     const enum presence presence = look_for(header);
-    const bool silent = presence != STOPPED && is_silent(header, host->now_ns);
+    const bool silent =
+        presence != STOPPED && !header->paused && is_silent(header, host->now_ns);
     const bool gone = presence == GONE;
     const bool dead = host->patient ? gone && silent : gone || silent;
     return dead ? SS_END_KILLED : SS_END_LIVE;

@@ -21,7 +21,7 @@ extern _Atomic(_Atomic int32_t *) gate_page;
 
 static inline int32_t gate_now(void)
 {
-    return atomic_load_explicit(atomic_load_explicit(&gate_page, memory_order_relaxed),
+    return atomic_load_explicit(atomic_load_explicit(&gate_page, memory_order_acquire),
                                 memory_order_relaxed);
 }
 

@@ -1,5 +1,6 @@
 #include "helper.h"
 
+#include "base/compiler.h"
 #include "names.h"
 #include "session.h"
 #include "system.h"
@@ -66,6 +67,20 @@ static void touch_lanes(struct session *session, bool all)
     }
 }
 
+ATTR_NOINLINE static void cost_begin(struct pen *pen, enum ss_clock clock)
+{
+    if (pen_can_begin(pen)) {
+        pen_begin(pen, 1, 0, clock);
+    }
+}
+
+ATTR_NOINLINE static void cost_end(struct pen *pen, enum ss_clock clock)
+{
+    if (pen_can_end(pen)) {
+        pen_end(pen, ticks_now(clock), 0, 0);
+    }
+}
+
 /* What a begin/end pair costs here and now, on a lane that is not in the file. */
 static uint32_t measure_span_cost(struct session *session)
 {
@@ -82,11 +97,9 @@ static uint32_t measure_span_cost(struct session *session)
         pen.cursor = memory + SS_BLOCK_BYTES;
         pen.limit = pen.cursor + COST_SPANS * SS_UNIT;
         int64_t start = ticks_clock_ns(CLOCK_MONOTONIC_RAW);
-        for (int k = 0; k < COST_SPANS && pen_can_begin(&pen); k++) {
-            pen_begin(&pen, 1, 0, session->clock);
-            if (pen_can_end(&pen)) {
-                pen_end(&pen, ticks_now(session->clock), 0, 0);
-            }
+        for (int k = 0; k < COST_SPANS; k++) {
+            cost_begin(&pen, session->clock);
+            cost_end(&pen, session->clock);
         }
         int64_t took = ticks_clock_ns(CLOCK_MONOTONIC_RAW) - start;
         best = took < best ? took : best;

@@ -35,9 +35,11 @@ void ss_begin(ss_name name, unsigned flags)
 
 ATTR_NOINLINE static void end_slow(unsigned flags, int64_t arg)
 {
+    /* session_pen() may wait; that is not part of the span. */
+    const uint64_t now = session_tls.lane ? now_of(&session_tls) : 0;
     struct pen *pen = session_pen();
     if (pen) {
-        pen_end_slow(pen, now_of(pen), flags, arg);
+        pen_end_slow(pen, now ? now : now_of(pen), flags, arg);
     }
 }
 

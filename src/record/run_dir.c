@@ -159,14 +159,15 @@ static void append_value(char *out, size_t size, const char *key, const char *va
 
 static void own_command(char *out, size_t size)
 {
-    char raw[8192];
+    static char raw[8192];
     size_t n = system_read_file("/proc/self/cmdline", raw, sizeof raw);
     redact_command(raw, n, out, size);
 }
 
 static void write_manifest(int dir_fd)
 {
-    char text[20000] = "", value[8192];
+    static char text[20000], value[8192];
+    text[0] = '\0';
     struct utsname host;
     struct tm now;
     time_t seconds = time(NULL);
@@ -193,7 +194,7 @@ static void make_parents(char *path)
 
 int run_dir_make(struct run_settings *settings)
 {
-    char absolute[PATH_MAX];
+    static char absolute[PATH_MAX];
     if (strlen(settings->dir) + 1 == sizeof settings->dir) {
         return SS_E_NODIR;
     }
@@ -226,7 +227,7 @@ int run_dir_make(struct run_settings *settings)
 
 static void cpu_model(char *out, size_t size)
 {
-    char text[4096];
+    static char text[4096];
     system_read_file("/proc/cpuinfo", text, sizeof text);
     const char *line = strstr(text, "model name");
     const char *value = line ? strchr(line, ':') : NULL;
@@ -240,7 +241,7 @@ static void cpu_model(char *out, size_t size)
 void run_dir_describe(void (*put)(void *context, const char *key, const char *value),
                       void *context)
 {
-    char value[8192];
+    static char value[8192];
     struct utsname host;
     own_command(value, sizeof value);
     put(context, "command", value);

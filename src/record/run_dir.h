@@ -19,7 +19,9 @@ struct run_settings {
 void run_dir_settings(struct run_settings *settings, const struct ss_options *options,
                       uint64_t default_cap);
 
-/* Makes the directory with its parents, manifest and .gitignore, unless it is there. 0 or SS_E. */
+/* What follows is called with the life lock held, and has its buffers outside the stack: the thread
+ * of the first event may have a small one.
+ * Makes the directory with its parents, manifest and .gitignore, unless it is there. 0 or SS_E. */
 int run_dir_make(struct run_settings *settings);
 
 /* Calls `put` for each fact: command (secrets redacted), host, versions, environment. */

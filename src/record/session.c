@@ -4,14 +4,13 @@
 #include "base/error.h"
 #include "control.h"
 #include "run_dir.h"
-#include "stepscope/reader.h"
 #include "system.h"
 #include <stdio.h>
 #include <unistd.h>
 
 enum { CALIBRATION_TRIES = 16, EXIT_SEGMENTS = 4, DEFAULT_CAP = 1 << 30 };
-static const int64_t DENY_NS =
-    100000000; /* after a thread got no lane, none is tried so long */
+/* After a thread got no lane, or the helper could not be started, it is not tried for so long. */
+static const int64_t PATIENCE_NS = 100000000;
 
 static _Atomic int32_t gate_before_start = GATE_UNDECIDED;
 _Atomic(_Atomic int32_t *) gate_page = &gate_before_start;
@@ -27,8 +26,12 @@ static struct run_settings
 static int last_error;
 static int32_t recordings; /* so far: makes each one's gate number */
 static pthread_key_t thread_key;
-static _Atomic bool helper_is_due; /* it was stopped for a fork */
+static bool has_thread_key;
+static _Atomic bool
+    helper_is_due; /* it was stopped for a fork, or could not be started */
+static _Atomic int64_t helper_retry_ns;
 static struct system_visit fork_visit;
+static int32_t gate_at_fork;
 
 static void set_gate(int32_t value)
 {
@@ -42,8 +45,8 @@ static bool is_forked(void)
 
 static void set_pen_gate(struct pen *pen, int32_t value)
 {
-    bool fast =
-        value < GATE_BUSY && pen->lane && pen->lane->session->clock != SS_CLOCK_RAW;
+    bool fast = value < GATE_BUSY && pen->lane &&
+                pen->lane->session->clock != SS_CLOCK_RAW && !atomic_load(&helper_is_due);
     pen->gate = value;
     pen->fast_gate = fast ? value : GATE_NONE;
 }
@@ -97,11 +100,17 @@ static void on_thread_exit(void *unused)
         return;
     }
     struct system_visit visit;
+    struct timespec soon;
     system_enter(&visit);
     set_pen_gate(pen, GATE_BUSY);
-    pthread_mutex_lock(&recorder_lock);
-    leave_lane(pen);
-    pthread_mutex_unlock(&recorder_lock);
+    clock_gettime(CLOCK_REALTIME, &soon);
+    soon.tv_sec += 1;
+    /* A fork may hold the lock and wait for this thread, in a handler of the program. Then the
+     * helper gives the lane back, once it sees that the thread is gone. */
+    if (pthread_mutex_timedlock(&recorder_lock, &soon) == 0) {
+        leave_lane(pen);
+        pthread_mutex_unlock(&recorder_lock);
+    }
     system_leave(&visit);
 }
 
@@ -169,6 +178,18 @@ static int32_t next_gate(void)
     return GATE_FIRST + recordings++ % (GATE_BUSY - GATE_FIRST);
 }
 
+/* Without it nothing gets lost until the pool is empty, but then all; so it is tried again. */
+static void start_helper(struct session *session)
+{
+    int error = helper_start(session);
+    store_note_error(&session->store, error);
+    if (error) {
+        atomic_store(&helper_retry_ns, system_coarse_ns() + PATIENCE_NS);
+    }
+    session->store.header->paused = error != SS_E_OK;
+    atomic_store(&helper_is_due, error != SS_E_OK);
+}
+
 /* Life lock held, here and in what follows. */
 static int start_locked(void)
 {
@@ -184,7 +205,9 @@ static int start_locked(void)
         return error;
     }
     session->gate = next_gate();
-    store_note_error(&session->store, helper_start(session));
+    atomic_store(&deny_until_ns, 0);
+    atomic_store(&helper_is_due, false);
+    start_helper(session);
     atomic_store(&current, session);
     set_gate(session->gate);
     return SS_E_OK;
@@ -230,6 +253,7 @@ static void before_fork(void)
     }
     pthread_mutex_lock(&life_lock);
     fork_visit = visit;
+    gate_at_fork = gate_now();
     struct session *session = atomic_load(&current);
     if (session) {
         helper_stop(session);
@@ -264,15 +288,22 @@ static void after_fork_in_parent(void)
     struct session *session = unlock_after_fork();
     if (session) {
         session->gate = next_gate();
+        session->store.header->paused = 1;
+        atomic_store(&helper_retry_ns, 0);
         atomic_store(&helper_is_due, true);
         set_gate(session->gate);
     }
     leave_fork();
 }
 
-/* The child is off; its first event opens a file of its own (session_pen). */
+/* The child is off; its first event opens a file of its own (session_pen). If a handler of the
+ * program that ran before this one recorded, that has been done already. */
 static void after_fork_in_child(void)
 {
+    if (!is_forked() && gate_now() != gate_at_fork) {
+        system_leave(&fork_visit);
+        return;
+    }
     struct session *session = unlock_after_fork();
     if (session) {
         forget(session);
@@ -282,40 +313,36 @@ static void after_fork_in_child(void)
     leave_fork();
 }
 
-static void prepare_process(void)
+/* When the library is loaded: handlers of fork that are registered early run closest to it, and a
+ * fork from another thread must not find one of our locks taken. */
+__attribute__((constructor)) static void prepare_process(void)
 {
     _Atomic int32_t *wiped = system_map_wiped(sizeof *wiped);
     if (wiped) {
         atomic_store(wiped, gate_now());
         atomic_store(&gate_page, wiped);
     }
-    pthread_key_create(&thread_key, on_thread_exit);
+    has_thread_key = pthread_key_create(&thread_key, on_thread_exit) == 0;
     pthread_atfork(before_fork, after_fork_in_parent, after_fork_in_child);
 }
 
-/* Before the first lock is taken, for a fork from another thread must not find it taken. Not while
- * the loader's own lock may be waited for with one of ours held: it calls us with its lock held. */
-static void prepare(void)
+/* Not when the library is loaded, nor with one of our locks held: the loader has its own. */
+static void stay_resident(void)
 {
-    static pthread_once_t once = PTHREAD_ONCE_INIT;
     static _Atomic bool resident;
-    int32_t mine = session_tls.gate;
-    if (mine == GATE_BUSY) {
-        return;
-    }
-    set_pen_gate(&session_tls, GATE_BUSY); /* malloc() may be hooked, and record */
-    pthread_once(&once, prepare_process);
     if (!atomic_exchange(&resident, true)) {
+        int32_t mine = session_tls.gate;
+        set_pen_gate(&session_tls, GATE_BUSY); /* malloc() may be hooked, and record */
         system_stay_resident();
+        set_pen_gate(&session_tls, mine);
     }
-    set_pen_gate(&session_tls, mine);
 }
 
 /* Where every call begins that takes a lock. */
 static void enter(struct system_visit *visit)
 {
     system_enter(visit);
-    prepare();
+    stay_resident();
     if (is_forked()) {
         resume_after_clone();
     }
@@ -436,7 +463,11 @@ static void start_helper_again(void)
     pthread_mutex_lock(&life_lock);
     struct session *session = atomic_load(&current);
     if (session && !session->helper.running) {
-        store_note_error(&session->store, helper_start(session));
+        start_helper(session);
+        if (!atomic_load(&helper_is_due)) {
+            session->gate = next_gate(); /* everyone may use the fast path again */
+            set_gate(session->gate);
+        }
     }
     pthread_mutex_unlock(&life_lock);
 }
@@ -445,13 +476,17 @@ static struct session *session_for_event(void)
 {
     if (gate_now() == GATE_UNDECIDED) {
         pthread_mutex_lock(&life_lock);
-        struct run_settings wanted = settings;
-        if (!wanted.set) {
-            run_dir_settings(&wanted, NULL, DEFAULT_CAP);
+        if (gate_now() == GATE_UNDECIDED) {    /* it may have been decided meanwhile */
+            static struct run_settings wanted; /* the thread's stack may be small */
+            wanted = settings;
+            if (!wanted.set) {
+                run_dir_settings(&wanted, NULL, DEFAULT_CAP);
+            }
+            (void)start_once(&wanted);
         }
-        (void)start_once(&wanted);
         pthread_mutex_unlock(&life_lock);
-    } else if (atomic_exchange(&helper_is_due, false)) {
+    } else if (atomic_load(&helper_is_due) &&
+               system_coarse_ns() >= atomic_load(&helper_retry_ns)) {
         start_helper_again();
     }
     return atomic_load(&current);
@@ -468,7 +503,7 @@ static bool pick_up_pen(struct pen *pen)
         return session && pen->lane;
     }
     if (!attach_pen(session, pen)) {
-        atomic_store(&deny_until_ns, system_coarse_ns() + DENY_NS);
+        atomic_store(&deny_until_ns, system_coarse_ns() + PATIENCE_NS);
         return false;
     }
     return true;
@@ -478,7 +513,9 @@ struct pen *session_pen(void)
 {
     struct pen *pen = &session_tls;
     int32_t now = gate_now();
-    if (pen->gate == now) {
+    bool helper_may_start = atomic_load_explicit(&helper_is_due, memory_order_relaxed) &&
+                            system_coarse_ns() >= atomic_load(&helper_retry_ns);
+    if (pen->gate == now && !helper_may_start) {
         return pen;
     }
     if (pen->gate == GATE_BUSY || now == GATE_OFF) {
@@ -490,12 +527,12 @@ struct pen *session_pen(void)
     /* An event from here on is our own: malloc() may be hooked. */
     set_pen_gate(pen, GATE_BUSY);
     struct session *session = session_for_event();
-    if (session && system_coarse_ns() >= atomic_load(&deny_until_ns)) {
+    if (session && (pen->lane || system_coarse_ns() >= atomic_load(&deny_until_ns))) {
         pthread_mutex_lock(&recorder_lock);
         ready = pick_up_pen(pen);
         pthread_mutex_unlock(&recorder_lock);
     }
-    if (ready) {
+    if (ready && has_thread_key) {
         pthread_setspecific(thread_key, pen); /* without a lock: it may call malloc() */
     }
     /* Not gate_now(): there may be another recording by now. */

@@ -4,6 +4,7 @@
 #include "system.h"
 #include <errno.h>
 #include <fcntl.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
@@ -50,7 +51,7 @@ void store_touch(unsigned char *p, size_t bytes)
     uintptr_t first = (uintptr_t)p & ~(uintptr_t)(PAGE_STEP - 1);
     size_t span =
         (((uintptr_t)p + bytes - first) + PAGE_STEP - 1) & ~(size_t)(PAGE_STEP - 1);
-#if defined(__SANITIZE_THREAD__)
+#if SYSTEM_TSAN
     (void)madvise((void *)first, span, MADV_POPULATE_WRITE);
 #else
     touch_pages((unsigned char *)first, span);
@@ -356,15 +357,27 @@ void store_publish(struct store *store)
     __atomic_store_n((uint64_t *)(void *)store->header->magic, magic, __ATOMIC_RELEASE);
 }
 
+static int by_index(const void *a, const void *b)
+{
+    const struct segment *const *x = a, *const *y = b;
+    return ((*x)->index > (*y)->index) - ((*x)->index < (*y)->index);
+}
+
 void store_trim(struct store *store, uint32_t keep)
 {
     pthread_mutex_lock(&store->lock);
     store->closed = true;
-    for (uint32_t level = store_pool_level(store); level > keep; level--) {
-        struct segment *segment = store_pop(store);
-        if (segment) {
-            atomic_store(&segment->state, SEGMENT_FRESH);
-        }
+    struct segment *kept[POOL_SLOTS];
+    uint32_t count = 0;
+    for (struct segment *segment = store_pop(store); segment;
+         segment = store_pop(store)) {
+        atomic_store(&segment->state, SEGMENT_FRESH);
+        kept[count++] = segment;
+    }
+    qsort(kept, count, sizeof kept[0], by_index); /* the end of the file is cut off */
+    for (uint32_t i = 0; i < keep && i < count; i++) {
+        atomic_store(&kept[i]->state, SEGMENT_READY);
+        push(store, kept[i]);
     }
     uint32_t used = store->count;
     while (used > 0 &&

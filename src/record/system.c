@@ -172,13 +172,12 @@ bool system_file_may_have(uint64_t bytes)
            bytes <= limit.rlim_cur;
 }
 
+/* Asked every second, so without a descriptor: a thread that has ended has no program any more. */
 static bool main_thread_has_ended(void)
 {
-    char path[64], text[1024];
-    snprintf(path, sizeof path, "/proc/self/task/%ld/stat", (long)getpid());
-    system_read_file(path, text, sizeof text);
-    const char *p = strrchr(text, ')');
-    return p && strncmp(p, ") Z", 3) == 0;
+    char path[64], target[8];
+    snprintf(path, sizeof path, "/proc/self/task/%ld/exe", (long)getpid());
+    return readlink(path, target, sizeof target) < 0 && errno == ENOENT;
 }
 
 /* Also true of a thread that has just ended. */

@@ -120,7 +120,7 @@ class ProcessFile:
         "start_ticks": (104, "Q", START), "start_raw_ns": (112, "q", START_NS),
         "start_realtime_ns": (120, "q", 0), "ticks_per_s": (128, "Q", TICKS_PER_S),
         "state": (256, "I", 3), "end_ticks": (264, "Q", START + 1_000_000),
-        "beats": (280, "Q", 0), "beat0_ticks": (288, "Q", 0), "beat0_ns": (296, "q", 0),
+        "paused": (368, "Q", 0), "beats": (280, "Q", 0), "beat0_ticks": (288, "Q", 0), "beat0_ns": (296, "q", 0),
         "beat1_ticks": (304, "Q", 0), "beat1_ns": (312, "q", 0),
     }
 

@@ -99,33 +99,33 @@ def around_the_horizon(horizon, **header):
 
 @run
 def horizon_after_the_end():
-    return around_the_horizon(T + 5000 + 60 * 10, ticks_per_s=10, beats=1,
+    return around_the_horizon(T + 5000 + 3600 * 10, ticks_per_s=10, beats=1,
                               end_ticks=T + 5000,
                               beat1_ticks=T + 4000, beat0_ticks=T + 3000)
 
 
 @run
 def horizon_after_the_whole_beat():
-    return around_the_horizon(T + 5000 + 60 * 10, ticks_per_s=10, beats=1, state=1,
+    return around_the_horizon(T + 5000 + 3600 * 10, ticks_per_s=10, beats=1, state=1,
                               end_ticks=0,
                               beat1_ticks=T + 5000, beat0_ticks=T + 3000)
 
 
 @run
 def horizon_after_the_other_beat():
-    return around_the_horizon(T + 5000 + 60 * 10, ticks_per_s=10, beats=1, state=1,
+    return around_the_horizon(T + 5000 + 3600 * 10, ticks_per_s=10, beats=1, state=1,
                               end_ticks=0,
                               beat1_ticks=T + 4000, beat0_ticks=T + 5000)
 
 
 @run
 def horizon_after_the_start():
-    return around_the_horizon(T + 60 * 10, ticks_per_s=10, beats=2, state=1, end_ticks=0)
+    return around_the_horizon(T + 3600 * 10, ticks_per_s=10, beats=2, state=1, end_ticks=0)
 
 
 @run
 def horizon_without_beats():
-    return around_the_horizon(T + 5000 + 60 * 10, ticks_per_s=10, beats=0,
+    return around_the_horizon(T + 5000 + 3600 * 10, ticks_per_s=10, beats=0,
                               end_ticks=T + 5000)
 
 
@@ -137,7 +137,7 @@ def horizon_beyond_all_ticks():
 
 @run
 def horizon_just_beyond_all_ticks():
-    return around_the_horizon(2**64 - 2, ticks_per_s=1, beats=1, end_ticks=2**64 - 60)
+    return around_the_horizon(2**64 - 2, ticks_per_s=1, beats=1, end_ticks=2**64 - 3600)
 
 
 @run

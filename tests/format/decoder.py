@@ -73,6 +73,7 @@ FILE_HEADER = [
     ("beat0_ns", 296, "q"),
     ("beat1_ticks", 304, "Q"),
     ("beat1_ns", 312, "q"),
+    ("paused", 368, "Q"),
 ]
 
 SEGMENT_HEADER = [
@@ -115,10 +116,10 @@ class FileHeader:
 
     def horizon(self):
         """Rule 5: no record can be later than this. None: there is no such limit."""
-        if self.beats == 0:
+        if self.beats == 0 or self.paused:
             return None
         latest = max(self.end_ticks, self.beat0_ticks, self.beat1_ticks, self.start_ticks)
-        return latest + 60 * self.ticks_per_s
+        return latest + 3600 * self.ticks_per_s
 
 
 # 3. Records
@@ -586,8 +587,8 @@ def has_ended(header):
     beat = header.whole_beat()
     beat_ns = beat[1] if beat else header.start_raw_ns
     age_ns = time.clock_gettime_ns(time.CLOCK_MONOTONIC_RAW) - beat_ns
-    return (boot_id != header.boot_id or start != header.process_start
-            or age_ns >= 5 * 10**9)
+    quiet = age_ns >= 5 * 10**9 and not header.paused and after_name[0] not in (b"T", b"t")
+    return boot_id != header.boot_id or start != header.process_start or quiet
 
 
 def read_file(path):

@@ -199,6 +199,29 @@ static int raw_clone(char **unused)
     return 0;
 }
 
+/* Without recording, too, a child must not find a lock taken. */
+static int fork_while_interning(char **unused)
+{
+    (void)unused;
+    pthread_t interners[RECORDERS];
+    for (int i = 0; i < RECORDERS; i++) {
+        pthread_create(&interners[i], NULL, intern_until_enough, NULL);
+    }
+    for (int i = 0; i < 50; i++) {
+        pid_t child = fork();
+        if (child == 0) {
+            ss_intern("forked", SS_STAGE_USER, SS_ROLE_NONE, SS_SCOPE_NONE, NULL);
+            _exit(0);
+        }
+        must_exit_with(child, 0);
+    }
+    atomic_store(&enough, true);
+    for (int i = 0; i < RECORDERS; i++) {
+        pthread_join(interners[i], NULL);
+    }
+    return 0;
+}
+
 static int vfork_and_exec(char **unused)
 {
     (void)unused;
@@ -368,6 +391,7 @@ const struct scene process_scenes[] = {{"leaf", leaf},
                                        {"fork_from_a_thread", fork_from_a_thread},
                                        {"fork_100_times", fork_100_times},
                                        {"fork_generations", fork_generations},
+                                       {"fork_while_interning", fork_while_interning},
                                        {"raw_clone", raw_clone},
                                        {"vfork_and_exec", vfork_and_exec},
                                        {"spawn", spawn},

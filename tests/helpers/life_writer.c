@@ -17,10 +17,11 @@ enum { WATCHDOG_S = 60 };
 
 void record_spans(long count)
 {
-    static ss_name name;
-    if (!name) {
-        name = ss_intern("work", SS_STAGE_COMPUTE, SS_ROLE_NONE, SS_SCOPE_NONE, NULL);
+    static _Atomic ss_name once;
+    if (!once) {
+        once = ss_intern("work", SS_STAGE_COMPUTE, SS_ROLE_NONE, SS_SCOPE_NONE, NULL);
     }
+    const ss_name name = once;
     for (long i = 0; i < count; i++) {
         ss_begin(name, 0);
         ss_end(0, i);

@@ -108,6 +108,9 @@ class Forks(LifeTest):
         _, known = self.check("raw_clone")
         self.assertEqual(self.ends(known), {"exited": 1, "killed": 50})
 
+    def test_while_threads_intern_and_nothing_is_recorded(self):
+        self.play("fork_while_interning", env=recording.environment())
+
     def test_threads_that_the_program_sees(self):
         """Python warns its users if there are several right after a fork."""
         out = self.play("count_threads")
@@ -170,8 +173,8 @@ class Ends(LifeTest):
         with open(counts, "rb") as file:
             made = sum(struct.unpack("<3q", file.read()))
         [(spans, unbalanced, unfinished)], = self.found().values()
-        self.assertGreaterEqual(spans - unfinished, made)
-        self.assertLessEqual(spans, made + 3)
+        self.assertIn(spans - unfinished - made, range(4))  # between the call and its count
+        self.assertLessEqual(unfinished, 3)
         self.assertEqual(unbalanced, 0)
         self.assertEqual(self.ends(recording.info(self.run)), {end: 1})
 
@@ -244,6 +247,8 @@ class Threads(LifeTest):
 class Libraries(LifeTest):
     def check_memory(self, out):
         """It does not grow: two mappings and 256 KB are by chance."""
+        if recording.is_sanitized():
+            return
         sizes = [tuple(map(int, row)) for row in re.findall(r"mappings (\d+), (\d+) KB", out)]
         self.assertEqual(len(sizes), 2)
         self.assertLessEqual(sizes[1][0], sizes[0][0] + 2)

@@ -377,10 +377,10 @@ static void a_point_before_the_process(struct synth *synth, uint8_t *record)
     before_the_process(synth, record);
 }
 
-/* The horizon is 60 s after the later beat here. */
+/* The horizon is an hour after the later beat here. */
 static void beyond_the_horizon(struct synth *synth, uint8_t *record)
 {
-    put_u64(record + 16, 5000000 + 60 * (uint64_t)1000000000 + 1);
+    put_u64(record + 16, 5000000 + 3600 * (uint64_t)1000000000 + 1);
     synth_beat(synth, 5000000, 5000000);
     synth_beat(synth, 3000000, 3000000);
 }
@@ -420,7 +420,7 @@ static void records_at_their_limits_are_good(void **state)
     put_u16(record + 22, 9999); /* reserved in a mark */
     synth_text(synth, 1, SS_KIND_HOOK, 0, 2000, 0, "1234", "5678");
     synth_sample(synth, 1, 2000, 0, frames, 2);
-    synth_span(synth, 1, 0, 2000, 5000000 + 60 * (uint64_t)1000000000);
+    synth_span(synth, 1, 0, 2000, 5000000 + 3600 * (uint64_t)1000000000);
     const struct ss_head rest = {.kind = SS_KIND_STEP, .units = 192 - 5};
     const uint64_t ticks = 2000;
     synth_record(synth, 1, &rest, &ticks, sizeof ticks);

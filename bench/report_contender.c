@@ -1,0 +1,76 @@
+#include "report_contender.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "output/report.h"
+
+struct bench_run {
+    struct ss_run *run;
+    struct run_facts facts;
+};
+
+static volatile int64_t total; /* keeps what was computed */
+
+struct bench_run *bench_run_open(const char *dir)
+{
+    struct bench_run *const opened = calloc(1, sizeof *opened);
+    struct ss_error error;
+
+    if (!opened || run_facts_load(&opened->facts, dir) != 0)
+        return NULL;
+    opened->run = ss_run_open(dir, &error);
+    if (!opened->run)
+        fprintf(stderr, "%s\n", error.message);
+    return opened->run ? opened : NULL;
+}
+
+void bench_run_close(struct bench_run *run)
+{
+    ss_run_close(run->run);
+    run_facts_release(&run->facts);
+    free(run);
+}
+
+uint64_t bench_run_iterate(struct bench_run *run)
+{
+    struct ss_cursor *const cursor = ss_cursor_new(run->run, SS_ALL_LANES);
+    struct ss_record record;
+    uint64_t spans = 0;
+    int64_t sum = 0;
+
+    while (cursor && ss_cursor_next(cursor, &record)) {
+        spans += record.kind == SS_KIND_SPAN;
+        sum += record.end_ns - record.start_ns;
+    }
+    ss_cursor_free(cursor);
+    total = sum;
+    return spans;
+}
+
+size_t bench_run_report(struct bench_run *run)
+{
+    const struct report_style style = {.columns = REPORT_COLUMNS};
+    struct buf text = {0};
+    struct sink out;
+    struct feed feed;
+
+    sink_init_buf(&out, &text);
+    if (feed_init(&feed, run->run, &run->facts) != 0 || feed_more(&feed) != 0)
+        abort();
+    feed_finish(&feed);
+    struct snapshot *const snapshot = model_snapshot(feed.model);
+    const struct report_input input = {.snapshot = snapshot,
+                                       .run = run->run,
+                                       .facts = &run->facts,
+                                       .hooks = &feed.hooks};
+    if (!snapshot || snapshot->loop_count == 0)
+        abort();
+    report_text(&out, &input, &style);
+    sink_flush(&out);
+    snapshot_free(snapshot);
+    feed_release(&feed);
+    const size_t size = text.size;
+    buf_release(&text);
+    return size;
+}
