@@ -9,4 +9,7 @@
 #define LIKELY(condition) __builtin_expect(!!(condition), 1)
 #define UNLIKELY(condition) __builtin_expect(!!(condition), 0)
 
+/* Place of the lowest bit that is set; there must be one. */
+#define LOWEST_BIT(bits) __builtin_ctz(bits)
+
 #endif

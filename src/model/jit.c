@@ -70,7 +70,7 @@ static int count_cycles(struct track *track, uint32_t training)
     struct jit *jit = &track->jit;
     int cycle = 0;
     for (size_t k = 0; k < jit->held_count; k++) {
-        const struct item *item = &jit->held[k];
+        const struct item *item = &jit->held[k].item;
         if (item->role != SS_ROLE_JIT_CALL) {
             continue;
         }
@@ -92,10 +92,10 @@ static uint32_t last_of_cycle(const struct track *track, int cycles)
     const struct jit *jit = &track->jit;
     uint32_t first = 0, last = 0;
     for (size_t k = 0; k < jit->held_count; k++) {
-        if (jit->held[k].role != SS_ROLE_JIT_CALL) {
+        if (jit->held[k].item.role != SS_ROLE_JIT_CALL) {
             continue;
         }
-        uint32_t owner = owner_of(track, &jit->held[k]);
+        uint32_t owner = owner_of(track, &jit->held[k].item);
         if (!is_member(jit, owner, cycles)) {
             continue;
         }
@@ -116,12 +116,12 @@ static void pass_on(struct track *track, struct item *item)
         uint32_t owner = owner_of(track, item);
         int i = find_function(jit, owner);
         if (i < 0 || jit->function[i].cycles == 0) {
-            item->work.marks &= ~(unsigned)WORK_TRAIN_COMPUTE;
-            item->work.marks |= WORK_EVAL_FORWARD;
+            item->work->marks &= ~(unsigned)WORK_TRAIN_COMPUTE;
+            item->work->marks |= WORK_EVAL_FORWARD;
         } else if (owner == jit->last) {
-            item->work.marks |= WORK_UPDATE;
-            item->work.updates++;
-            item->work.update_owner = owner;
+            item->work->marks |= WORK_UPDATE;
+            item->work->updates++;
+            item->work->update_owner = owner;
         }
     }
     phase_item(track, item);
@@ -131,7 +131,8 @@ static void release_held(struct track *track)
 {
     struct jit *jit = &track->jit;
     for (size_t k = 0; k < jit->held_count; k++) {
-        pass_on(track, &jit->held[k]);
+        jit->held[k].item.work = &jit->held[k].work;
+        pass_on(track, &jit->held[k].item);
     }
     free(jit->held);
     jit->held = NULL;
@@ -164,7 +165,7 @@ static bool hold(struct jit *jit, const struct item *item)
     if (!jit->held || jit->held_count == JIT_HELD) {
         return false;
     }
-    jit->held[jit->held_count++] = *item;
+    jit->held[jit->held_count++] = (struct held_item){*item, *item->work};
     return true;
 }
 
@@ -174,11 +175,10 @@ void jit_turn_off(struct track *track)
     release_held(track);
 }
 
-void jit_item(struct track *track, const struct item *item)
+void jit_item(struct track *track, struct item *item)
 {
     struct jit *jit = &track->jit;
-    struct item copy = *item;
-    bool other_source = (item->work.marks & WORK_UPDATE) ||
+    bool other_source = (item->work->marks & WORK_UPDATE) ||
                         (track->loop && track->loop->source > SOURCE_JIT);
     if (other_source && !jit->off && !jit->decided) {
         jit_turn_off(track);
@@ -186,7 +186,7 @@ void jit_item(struct track *track, const struct item *item)
     bool waiting = !jit->off && !jit->decided &&
                    (jit->held_count > 0 || item->role == SS_ROLE_JIT_CALL);
     if (!waiting) {
-        pass_on(track, &copy);
+        pass_on(track, item);
         return;
     }
     int calls =
@@ -196,6 +196,6 @@ void jit_item(struct track *track, const struct item *item)
         jit_decide(track);
     }
     if (!held) {
-        pass_on(track, &copy);
+        pass_on(track, item);
     }
 }

@@ -51,6 +51,7 @@ void loop_free(struct loop *loop)
 {
     series_release(&loop->series);
     free(loop->names);
+    free(loop->name_place);
     free(loop);
 }
 
@@ -340,28 +341,42 @@ void loop_epoch(struct track *track, const struct ss_record *record)
     }
 }
 
+/* Makes sure that the name has a place among the loop's names. */
+static bool add_place(struct loop *loop, uint32_t name, uint32_t names)
+{
+    if (name >= loop->name_places) {
+        uint32_t *grown = realloc(loop->name_place, names * sizeof *grown);
+        if (!grown) {
+            return false;
+        }
+        memset(grown + loop->name_places, 0, (names - loop->name_places) * sizeof *grown);
+        loop->name_place = grown;
+        loop->name_places = names;
+    }
+    if (loop->name_count == loop->name_capacity) {
+        uint32_t capacity = loop->name_capacity ? loop->name_capacity * 2 : 16;
+        struct name_share *grown = realloc(loop->names, capacity * sizeof *grown);
+        if (!grown) {
+            return false;
+        }
+        loop->names = grown;
+        loop->name_capacity = capacity;
+    }
+    loop->names[loop->name_count++] = (struct name_share){.name = name};
+    loop->name_place[name] = loop->name_count;
+    return true;
+}
+
 void loop_add_name(struct track *track, uint32_t name, int64_t ns)
 {
     struct loop *loop = track->loop;
-    struct name_share *share = NULL;
-    for (uint32_t i = 0; i < loop->name_count && !share; i++) {
-        share = loop->names[i].name == name ? &loop->names[i] : NULL;
+    struct model *model = track->thread->model;
+    if ((name >= loop->name_places || loop->name_place[name] == 0) &&
+        !add_place(loop, name, model->names.count)) {
+        model->error = SS_E_NOMEM;
+        return;
     }
-    if (!share) {
-        if (loop->name_count == loop->name_capacity) {
-            uint32_t capacity = loop->name_capacity ? loop->name_capacity * 2 : 16;
-            struct name_share *grown = realloc(loop->names, capacity * sizeof *grown);
-            if (!grown) {
-                track->thread->model->error = SS_E_NOMEM;
-                return;
-            }
-            loop->names = grown;
-            loop->name_capacity = capacity;
-        }
-        share = &loop->names[loop->name_count++];
-        memset(share, 0, sizeof *share);
-        share->name = name;
-    }
+    struct name_share *share = &loop->names[loop->name_place[name] - 1];
     share->count++;
     share->chunk_ns[loop->series.chunks] += ns;
 }

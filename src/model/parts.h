@@ -26,7 +26,7 @@ struct item {
     uint32_t name; /* number in model_names */
     uint8_t stage, role, scope;
     uint16_t flags;
-    struct work work;
+    struct work *work; /* may be changed, and is gone afterwards */
 };
 
 /* From a batch, or from the first leading item after an update, to the next such place. */
@@ -47,7 +47,7 @@ struct step {
 /* Spans nested at one depth, below a span that is still open. */
 struct level {
     int64_t covered_ns; /* by spans of any kind */
-    int64_t first_ns, last_ns;
+    int64_t last_ns;
     struct work work;
 };
 
@@ -90,11 +90,18 @@ struct loop {
 
     struct name_share *names;
     uint32_t name_count, name_capacity;
+    uint32_t *name_place; /* by number of the name: place in `names` + 1, 0: none */
+    uint32_t name_places;
+};
+
+struct held_item {
+    struct item item;
+    struct work work;
 };
 
 struct jit {
     bool decided, off;
-    struct item *held;
+    struct held_item *held;
     size_t held_count;
     struct {
         uint32_t owner;
@@ -143,6 +150,7 @@ struct thread {
     int64_t begin_ns, last_ns;
     struct level *levels;
     uint32_t level_count;
+    uint32_t deepest;    /* level that holds something */
     struct track *track; /* NULL: nothing of a loop was seen */
     struct thread *next; /* threads that have ended */
 };
@@ -185,7 +193,7 @@ int64_t overlay_take(struct model_process_facts *process, int64_t start_ns,
                      int64_t end_ns);
 
 /* jit.c: rule 9. Holds items back until it is known which function trains. */
-void jit_item(struct track *track, const struct item *item);
+void jit_item(struct track *track, struct item *item);
 void jit_decide(struct track *track);
 void jit_turn_off(
     struct track *track); /* another source of steps was seen: it wins (rule 3) */

@@ -25,7 +25,7 @@ struct track *track_of(struct thread *thread)
 static void close_eval(struct track *track)
 {
     if (track->eval_open) {
-        struct work cut = {{0}, {0}, 0, 0, 0, 0, 0, 0};
+        struct work cut = {.marks = 0};
         cut.cut_ns[CUT_EVAL] = track->eval_end_ns - track->eval_start_ns;
         track->eval_open = false;
         step_loose(track, &cut, track->eval_end_ns);
@@ -138,7 +138,7 @@ static void keep_setup(struct track *track, const struct item *item)
         track->setup.start_ns = item->start_ns;
         work_clear(&track->setup.work);
     }
-    work_add(&track->setup.work, &item->work);
+    work_add(&track->setup.work, item->work);
     track->setup.end_ns = item->end_ns;
 }
 
@@ -164,7 +164,7 @@ static void end_iteration(struct track *track, const struct item *item)
     }
     release_held(track);
     step_early_end(track, item->start_ns);
-    step_loose(track, &item->work, item->end_ns);
+    step_loose(track, item->work, item->end_ns);
 }
 
 /* Rule 10: what other threads waited for data inside this call. */
@@ -172,7 +172,7 @@ static void move_overlays(struct track *track, struct item *item)
 {
     struct model *model = track->thread->model;
     struct model_process_facts *process = &model->processes[track->thread->process];
-    if (item->stage != SS_STAGE_COMPUTE || !(item->work.marks & WORK_TRAIN_COMPUTE)) {
+    if (item->stage != SS_STAGE_COMPUTE || !(item->work->marks & WORK_TRAIN_COMPUTE)) {
         return;
     }
     if (process->compute_lane != track->thread->lane &&
@@ -180,17 +180,17 @@ static void move_overlays(struct track *track, struct item *item)
         track->loop->data_null = true;
     }
     int64_t waited = overlay_take(process, item->start_ns, item->end_ns);
-    int64_t compute = item->work.stage_ns[SS_STAGE_COMPUTE];
+    int64_t compute = item->work->stage_ns[SS_STAGE_COMPUTE];
     waited = waited < compute ? waited : compute;
-    item->work.stage_ns[SS_STAGE_COMPUTE] -= waited;
-    item->work.stage_ns[SS_STAGE_DATA] += waited;
+    work_put(item->work, SS_STAGE_COMPUTE, -waited);
+    work_put(item->work, SS_STAGE_DATA, waited);
     process->compute_end_ns = item->end_ns;
     process->compute_lane = track->thread->lane;
 }
 
 static bool starts_phase(const struct track *track, const struct item *item)
 {
-    const unsigned marks = item->work.marks;
+    const unsigned marks = item->work->marks;
     const unsigned seen = track->phase.work.marks;
     if (!(marks & WORK_LEADS)) {
         return false;
@@ -214,9 +214,9 @@ void phase_item(struct track *track, struct item *item)
         keep_setup(track, item);
     } else if (starts_phase(track, item)) {
         start_phase(track, item);
-        add_work(track, &item->work, item->end_ns);
+        add_work(track, item->work, item->end_ns);
     } else {
         drop_setup(track);
-        add_work(track, &item->work, item->end_ns);
+        add_work(track, item->work, item->end_ns);
     }
 }

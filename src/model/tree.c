@@ -24,17 +24,18 @@ static struct level *level_at(struct thread *thread, uint32_t depth)
 
 static void clear_level(struct level *level)
 {
-    memset(level, 0, sizeof *level);
+    level->covered_ns = level->last_ns = 0;
+    work_clear(&level->work);
 }
 
 /* A parent may be lost (dropped records): its children then hang one level too deep. */
 static void fold_deeper(struct thread *thread, uint32_t depth)
 {
-    for (uint32_t i = thread->level_count - 1; i > depth; i--) {
-        struct level *deep = &thread->levels[i];
+    for (; thread->deepest > depth; thread->deepest--) {
+        struct level *deep = &thread->levels[thread->deepest];
         if (deep->last_ns) {
-            work_add(&thread->levels[i - 1].work, &deep->work);
-            thread->levels[i - 1].last_ns = deep->last_ns;
+            work_add(&deep[-1].work, &deep->work);
+            deep[-1].last_ns = deep->last_ns;
             clear_level(deep);
         }
     }
@@ -123,7 +124,7 @@ static void own_time(struct thread *thread, struct work *work,
         work_clear(work);
         work->cut_ns[cut] = duration;
     } else {
-        work->stage_ns[detail ? SS_STAGE_OPTIMIZER : stage] += own;
+        work_put(work, detail ? SS_STAGE_OPTIMIZER : stage, own);
     }
 }
 
@@ -133,7 +134,9 @@ static void keep_gc_only(struct work *work)
     int64_t gc = work->stage_ns[SS_STAGE_GC];
     unsigned flagged = work->marks & (WORK_PERTURBED | WORK_UNFINISHED);
     work_clear(work);
-    work->stage_ns[SS_STAGE_GC] = gc;
+    if (gc) {
+        work_put(work, SS_STAGE_GC, gc);
+    }
     work->marks = flagged;
 }
 
@@ -151,7 +154,7 @@ static void add_to_name(struct model_name *name, const struct ss_record *record,
 }
 
 static void emit(struct thread *thread, const struct ss_record *record, uint32_t number,
-                 const struct work *work)
+                 struct work *work)
 {
     const struct model_name *name = &thread->model->names.name[number];
     struct item item = {.start_ns = record->start_ns,
@@ -161,7 +164,7 @@ static void emit(struct thread *thread, const struct ss_record *record, uint32_t
                         .role = name->role,
                         .scope = name->scope,
                         .flags = record->flags,
-                        .work = *work};
+                        .work = work};
     struct track *track = track_of(thread);
     if (track) {
         jit_item(track, &item);
@@ -178,6 +181,7 @@ void tree_span(struct thread *thread, const struct ss_record *record)
         return;
     }
     fold_deeper(thread, record->depth + 1u);
+    thread->deepest = record->depth; /* what is below it will be taken */
     struct level *own = &thread->levels[record->depth];
     struct level *below = own + 1;
     if (below->last_ns && below->last_ns <= record->start_ns) {
@@ -205,16 +209,16 @@ void tree_span(struct thread *thread, const struct ss_record *record)
         clear_level(below);
         return;
     }
-    struct work work = below->work;
-    own_time(thread, &work, name, record);
-    mark_work(&work, name, record);
+    struct work *work = &below->work; /* what nests in it becomes its own */
+    own_time(thread, work, name, record);
+    mark_work(work, name, record);
     if (record->nest & SS_NEST_CLOSED) {
-        keep_gc_only(&work);
+        keep_gc_only(work);
+    }
+    if (record->nest & SS_NEST_OPAQUE) {
+        work_add(&own->work, work);
+    } else {
+        emit(thread, record, number, work);
     }
     clear_level(below);
-    if (record->nest & SS_NEST_OPAQUE) {
-        work_add(&own->work, &work);
-    } else {
-        emit(thread, record, number, &work);
-    }
 }

@@ -1,12 +1,17 @@
 #include "model/work.h"
 
+#include <stddef.h>
 #include <string.h>
+
+#include "base/compiler.h"
 
 void work_add(struct work *to, const struct work *from)
 {
-    for (int i = 0; i < SS_STAGE_COUNT; i++) {
+    for (uint32_t left = from->stages; left; left &= left - 1) {
+        const int i = LOWEST_BIT(left);
         to->stage_ns[i] += from->stage_ns[i];
     }
+    to->stages |= from->stages;
     for (int i = 0; i < CUT_COUNT; i++) {
         to->cut_ns[i] += from->cut_ns[i];
     }
@@ -20,14 +25,17 @@ void work_add(struct work *to, const struct work *from)
 
 void work_clear(struct work *work)
 {
-    memset(work, 0, sizeof *work);
+    for (uint32_t left = work->stages; left; left &= left - 1) {
+        work->stage_ns[LOWEST_BIT(left)] = 0;
+    }
+    memset(work, 0, offsetof(struct work, stage_ns));
 }
 
 int64_t work_stage_total(const struct work *work)
 {
     int64_t total = 0;
-    for (int i = 0; i < SS_STAGE_COUNT; i++) {
-        total += work->stage_ns[i];
+    for (uint32_t left = work->stages; left; left &= left - 1) {
+        total += work->stage_ns[LOWEST_BIT(left)];
     }
     return total;
 }

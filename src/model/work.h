@@ -22,9 +22,8 @@ enum work_marks {
     WORK_UNFINISHED = 1 << 10
 };
 
+/* A span has one stage, a step some: only those in `stages` are looked at, the others are 0. */
 struct work {
-    int64_t stage_ns
-        [SS_STAGE_COUNT]; /* exclusive: they add up, cuts included, to covered time */
     int64_t cut_ns[CUT_COUNT]; /* evaluation, prediction, checkpoint outside callbacks */
     int32_t batches;           /* waits for data that gave one */
     int32_t forwards;
@@ -32,7 +31,17 @@ struct work {
     uint32_t update_owner; /* whose the first update was; 0: none */
     int64_t train_steps;   /* that train calls made */
     unsigned marks;        /* enum work_marks */
+    uint32_t stages;       /* bits: stages that it has */
+    int64_t stage_ns
+        [SS_STAGE_COUNT]; /* exclusive: they add up, cuts included, to covered time */
 };
+
+/* Adds to a stage. */
+static inline void work_put(struct work *work, unsigned stage, int64_t ns)
+{
+    work->stage_ns[stage] += ns;
+    work->stages |= 1u << stage;
+}
 
 void work_add(struct work *to, const struct work *from);
 void work_clear(struct work *work);

@@ -79,8 +79,9 @@ static enum presence look_for(const struct ss_file_header *header)
     if (!read_small(path, stat, sizeof stat))
         return GONE;
     const char *at = strrchr(stat, ')');
-    if (!at || sscanf(at, ") %c %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s "
-                          "%*s %lu %*s %llu",
+    if (!at || sscanf(at,
+                      ") %c %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s "
+                      "%*s %lu %*s %llu",
                       &state, &threads, &start) != 3)
         return GONE;
     if (start != header->process_start || (state == 'Z' && threads <= 1))

@@ -9,38 +9,50 @@ static const double SIGMA_OF_MAD = 1.4826;
 static const double LIMIT_SIGMAS = 3;
 static const double PRACTICAL = 0.02; /* smaller effects do not matter (rule book 12) */
 
-static void swap(double *a, double *b)
+/* Moves the values below `pivot`, or those that are not above it, to the front of [low, end);
+ * returns where the others begin. Without a branch that depends on the values: those would be
+ * guessed wrong half of the time, which takes longer than all the rest. */
+static size_t part_below(double *x, size_t low, size_t end, double pivot)
 {
-    double kept = *a;
-    *a = *b;
-    *b = kept;
+    for (size_t i = low; i < end; i++) {
+        double value = x[i];
+        x[i] = x[low];
+        x[low] = value;
+        low += value < pivot;
+    }
+    return low;
 }
 
-/* Reorders x so that place k holds what sorting would put there and nothing before it is larger
- * (Hoare's selection). */
+static size_t part_not_above(double *x, size_t low, size_t end, double pivot)
+{
+    for (size_t i = low; i < end; i++) {
+        double value = x[i];
+        x[i] = x[low];
+        x[low] = value;
+        low += value <= pivot;
+    }
+    return low;
+}
+
+/* Reorders x so that place k holds what sorting would put there and nothing before it is larger. */
 static double select_place(double *x, size_t count, size_t place)
 {
-    ptrdiff_t k = (ptrdiff_t)place;
-    ptrdiff_t low = 0;
-    ptrdiff_t high = (ptrdiff_t)count - 1;
-    while (low < high) {
-        double pivot = x[k];
-        ptrdiff_t i = low;
-        ptrdiff_t j = high;
-        while (i <= j) {
-            while (x[i] < pivot)
-                i++;
-            while (x[j] > pivot)
-                j--;
-            if (i <= j)
-                swap(&x[i++], &x[j--]);
+    size_t low = 0;
+    size_t end = count;
+    while (end - low > 1) {
+        double pivot = x[place];
+        size_t equal = part_below(x, low, end, pivot);
+        if (place < equal) {
+            end = equal;
+        } else if (equal > low) {
+            low = equal;
+        } else { /* the pivot is the smallest: there may be many like it */
+            low = part_not_above(x, low, end, pivot);
+            if (place < low)
+                return pivot;
         }
-        if (j < k)
-            low = i;
-        if (k < i)
-            high = j;
     }
-    return x[k];
+    return x[place];
 }
 
 /* Reorders x. */

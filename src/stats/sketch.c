@@ -1,15 +1,16 @@
 #include "stats/sketch.h"
 
 #include <math.h>
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "stepscope/error.h"
 
-/* Bins are cut on a scale L that is nearly a logarithm and cheap: e + ((6/35 s - 3/5) s + 10/7) s
- * for the value 2^e (1 + s). Where L grows by 10/7 ln(gamma) the value grows by gamma at most, and
- * gamma = (1 + 0.005) / (1 - 0.005). */
-static const double BINS_PER_L = 0.7 / 0.01000008333458333; /* 7 / (10 ln gamma) */
+/* Each power of two is cut into 128 bins of equal width: the upper bits of a double are the number of
+ * its bin. (DDSketch's logarithm, interpolated linearly between powers of two; a bin costs no more
+ * than a shift.) */
+enum { WIDTH_BITS = 7, SHIFT = 52 - WIDTH_BITS, FIRST_BIN = 1023 << WIDTH_BITS };
 
 static const int64_t LEAST_NS = 100;
 static const int64_t MOST_NS = INT64_C(1000000000000);
@@ -17,41 +18,27 @@ static const int64_t MOST_NS = INT64_C(1000000000000);
 /* Bins come in whole groups, so that the same values give the same bins in any order. */
 enum { GROUP = 64 };
 
-static double scale_of(double significand)
-{
-    return ((6.0 / 35 * significand - 3.0 / 5) * significand + 10.0 / 7) * significand;
-}
-
 static int32_t bin_of(int64_t ns)
 {
     double value = (double)ns;
     uint64_t bits;
     memcpy(&bits, &value, sizeof(bits));
-    double exponent = (double)((int32_t)(bits >> 52) - 1023);
-    bits = (bits & UINT64_C(0xfffffffffffff)) | UINT64_C(0x3ff0000000000000);
-    double significand;
-    memcpy(&significand, &bits, sizeof(significand));
-    return (int32_t)((exponent + scale_of(significand - 1)) * BINS_PER_L);
+    return (int32_t)(bits >> SHIFT) - FIRST_BIN;
 }
 
-/* The value where L has a given value: the cubic is solved by Newton's method. */
-static double value_at(double l)
+static double low_end_of(int32_t bin)
 {
-    double exponent = floor(l);
-    double rest = l - exponent;
-    double s = rest;
-    for (int i = 0; i < 8; i++) {
-        double slope = (18.0 / 35 * s - 6.0 / 5) * s + 10.0 / 7;
-        s -= (scale_of(s) - rest) / slope;
-    }
-    return ldexp(1 + s, (int)exponent);
+    uint64_t bits = (uint64_t)(bin + FIRST_BIN) << SHIFT;
+    double value;
+    memcpy(&value, &bits, sizeof(value));
+    return value;
 }
 
 /* The value that is as far, relatively, from both ends of the bin. */
 static double value_of_bin(int32_t bin)
 {
-    double low = value_at(bin / BINS_PER_L);
-    double high = value_at((bin + 1) / BINS_PER_L);
+    double low = low_end_of(bin);
+    double high = low_end_of(bin + 1);
     return 2 * low * high / (low + high);
 }
 
@@ -120,7 +107,8 @@ void sketch_add_n(struct sketch *sketch, int64_t ns, uint64_t times)
         return;
     }
     int32_t bin = bin_of(ns);
-    if (sketch->error == 0 && make_room(sketch, bin, bin + 1) == 0)
+    bool has_bin = bin >= sketch->first && bin < sketch->first + sketch->bin_count;
+    if (has_bin || (sketch->error == 0 && make_room(sketch, bin, bin + 1) == 0))
         sketch->bins[bin - sketch->first] += times;
 }
 

@@ -1,12 +1,12 @@
 /* Quantiles of durations in small memory: DDSketch (rule book 7).
  *
- * Values from 100 ns to 1000 s fall into bins whose ends differ by at most 1 %, so that a quantile
- * is within 0.5 % of the exact one. Below and above, values are counted only: a quantile there is
+ * Values from 100 ns to 1000 s fall into bins whose ends differ by at most 0.8 %, so that a quantile
+ * is within 0.4 % of the exact one. Below and above, values are counted only: a quantile there is
  * the smallest or the largest value. Count, sum, smallest and largest are exact. Everything is an
  * integer sum, so merging parts gives the whole, bit for bit, in any order.
  *
  * An empty sketch holds no memory; bins are allocated for the range that occurs, 64 at a time (8
- * bytes each; the whole range has 2326). When memory runs out `error` is set and stays; count, sum,
+ * bytes each; the whole range has 4253). When memory runs out `error` is set and stays; count, sum,
  * smallest and largest go on, quantiles are NAN from then on.
  *
  * Do not read differences below 1 % out of sketches. The second moment is left out: spread is told

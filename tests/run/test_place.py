@@ -165,7 +165,7 @@ class NoPlace(RunTest):
         done = self.mounted("size=3m", "--dir", "mounted/runs", "--", "sh", "-c", script,
                             input=b"steps 200000\n")
         self.assertEqual((done.returncode, done.stdout), (6, b"ran 0\n"))
-        self.assertIn(b"200,000", done.stderr)
+        self.assertIn(b"no space left on the device", done.stderr)
 
     def test_a_limit_on_the_size_of_files(self):
         done = self.run_it(*self.RUN, preexec_fn=lambda: resource.setrlimit(

@@ -1,10 +1,13 @@
 /* Following a run that is still written: ss_run_refresh(). */
 #include <fcntl.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
+#include "read/run.h"
 #include "support/reading.h"
 
 /* A live process with a clock of nanoseconds: this one, started 1000 s ago. */
@@ -499,6 +502,108 @@ static void a_run_whose_directory_is_gone_can_still_be_read(void **state)
     assert_int_equal(reading_count(live->run), 3);
 }
 
+/* The view of a cursor is older than what the process wrote last. */
+static void what_was_written_just_before_an_exit_is_read(void **state)
+{
+    struct live *const live = *state;
+
+    add_steps(live, 1, 0, 3);
+    open_live(live);
+    struct ss_cursor *const lane = ss_cursor_new(live->run, 1);
+    struct ss_cursor *const merged = ss_cursor_new(live->run, SS_ALL_LANES);
+    for (uint64_t i = 0; i < 3; i++) {
+        expect_step(lane, i);
+        expect_step(merged, i);
+    }
+    expect_none(lane);
+    expect_none(merged);
+    add_steps(live, 1, 3, 2000); /* to the end of the block, and a segment */
+    synth_header(live->synth)->state = SS_FILE_EXITED;
+    synth_header(live->synth)->end_ticks = (uint64_t)reading_now_ns();
+    refresh(live);
+    assert_int_equal(ss_run_process(live->run, 0)->end, SS_END_EXITED);
+    for (uint64_t i = 3; i < 2003; i++) {
+        expect_step(lane, i);
+        expect_step(merged, i);
+    }
+    ss_cursor_free(lane);
+    ss_cursor_free(merged);
+}
+
+static enum ss_process_end end_after_refresh(struct live *live)
+{
+    assert_int_equal(synth_write(live->synth, live->dir, file_name), 0);
+    assert_int_equal(ss_run_refresh(live->run), 0);
+    return ss_run_process(live->run, 0)->end;
+}
+
+static void a_followed_process_is_dead_only_when_it_is_gone_and_silent(void **state)
+{
+    struct live *const live = *state;
+    struct ss_file_header *const header = synth_header(live->synth);
+    const int64_t long_ago = reading_now_ns() - 100000000000;
+
+    open_live(live);
+    run_follow(live->run, true);
+    header->process_start++; /* gone */
+    assert_int_equal(end_after_refresh(live), SS_END_LIVE);
+    header->process_start--;
+    header->beat[0].raw_ns = header->beat[1].raw_ns = long_ago; /* silent */
+    assert_int_equal(end_after_refresh(live), SS_END_LIVE);
+    header->process_start++;
+    assert_int_equal(end_after_refresh(live), SS_END_KILLED);
+    header->process_start--;
+    assert_int_equal(end_after_refresh(live), SS_END_LIVE);
+    run_follow(live->run, false);
+    assert_int_equal(end_after_refresh(live), SS_END_KILLED);
+}
+
+/* Makes the file one of another process, as soon as /proc has this letter for its state. */
+static void make_process(struct live *live, pid_t pid, char letter)
+{
+    struct ss_file_header *const header = synth_header(live->synth);
+    unsigned long long start = 0;
+    char path[64], found = 0;
+
+    snprintf(path, sizeof path, "/proc/%d/stat", (int)pid);
+    while (found != letter) {
+        char text[1024] = "";
+        const int fd = open(path, O_RDONLY);
+        assert_true(read(fd, text, sizeof text - 1) > 0);
+        close(fd);
+        assert_int_equal(
+            sscanf(strrchr(text, ')'),
+                   ") %c %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s "
+                   "%*s %*s %*s %*s %*s %llu",
+                   &found, &start),
+            2);
+    }
+    header->pid = (uint32_t)pid;
+    header->process_start = start;
+}
+
+static void a_stopped_process_lives_and_a_zombie_does_not(void **state)
+{
+    struct live *const live = *state;
+    struct ss_file_header *const header = synth_header(live->synth);
+
+    open_live(live);
+    const pid_t pid = fork();
+    if (pid == 0) {
+        raise(SIGSTOP);
+        _exit(0);
+    }
+    make_process(live, pid, 'T');
+    header->beat[0].raw_ns = header->beat[1].raw_ns = reading_now_ns() - 100000000000;
+    assert_int_equal(end_after_refresh(live), SS_END_LIVE);
+    kill(pid, SIGKILL);
+    make_process(live, pid, 'Z');
+    write_live(live); /* with a fresh beat */
+    assert_int_equal(ss_run_refresh(live->run), 0);
+    assert_int_equal(ss_run_process(live->run, 0)->end, SS_END_KILLED);
+    waitpid(pid, NULL, 0);
+}
+
 #define LIVE_TEST(name) cmocka_unit_test_setup_teardown(name, start, stop)
 
 int main(void)
@@ -519,6 +624,9 @@ int main(void)
         LIVE_TEST(what_looks_damaged_is_lost_only_after_death),
         LIVE_TEST(the_horizon_moves_with_the_process),
         LIVE_TEST(a_run_whose_directory_is_gone_can_still_be_read),
+        LIVE_TEST(what_was_written_just_before_an_exit_is_read),
+        LIVE_TEST(a_followed_process_is_dead_only_when_it_is_gone_and_silent),
+        LIVE_TEST(a_stopped_process_lives_and_a_zombie_does_not),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

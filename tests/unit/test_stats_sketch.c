@@ -88,7 +88,7 @@ static void no_value_of_the_range_is_off_by_more(void **state)
         worst = fmax(worst, fabs(sketch_quantile(&sketch, 0.5) / (double)ns - 1));
         sketch_release(&sketch);
     }
-    assert_in_range(worst * 1e7, 0.0049 * 1e7, 0.00500001 * 1e7);
+    assert_in_range(worst * 1e7, 0.0038 * 1e7, 0.0039001 * 1e7);
 }
 
 static bool equal(const struct sketch *a, const struct sketch *b)
@@ -218,11 +218,11 @@ static void bins_cover_what_occurs_only(void **state)
     struct sketch sketch = {0};
 
     for (int64_t i = 0; i < 1000; i++)
-        sketch_add(&sketch, 10000000 + 1000 * i); /* 10 to 11 ms: 10 bins */
+        sketch_add(&sketch, 10000000 + 1000 * i); /* 10 to 11 ms: 15 bins */
     assert_true(sketch.bin_count <= 128);
     sketch_add(&sketch, 100);
     sketch_add(&sketch, INT64_C(1000000000000));
-    assert_in_range(sketch.bin_count, 2326, 2326 + 128);
+    assert_in_range(sketch.bin_count, 4253, 4253 + 128);
     sketch_release(&sketch);
     assert_null(sketch.bins);
 }
