@@ -18,7 +18,7 @@ COMPILE = @test -f $(BUILD)/$(1)/build.ninja || \
 help:
 	@echo 'Stepscope: where does the time of a training run go?'
 	@echo
-	@echo '  make demo     build, record a small training loop, look at the run'
+	@echo '  make demo     build, train a small network, see where its time went'
 	@echo '  make test     run all tests; the last line says how many passed'
 	@echo '  make lint     check format, dependencies, exported symbols, headers'
 	@echo '  make format   let clang-format write the C files'
@@ -36,11 +36,13 @@ release:
 	$(call COMPILE,release,-Db_ndebug=true)
 
 .PHONY: demo
+demo: ALSO = demo
 demo: release
 	@tools/demo $(BUILD)/release
 
 # ThreadSanitizer does not understand the fence of the reader (-Wtsan); it runs the recorder only.
 .PHONY: test
+test: ALSO = demo
 test: release
 	$(call COMPILE,asan,-Db_sanitize=address$(comma)undefined -Db_lundef=false)
 	$(call COMPILE,tsan,-Db_sanitize=thread -Db_lundef=false -Dc_args=-Wno-tsan)

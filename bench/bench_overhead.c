@@ -17,6 +17,7 @@
 
 #include <dirent.h>
 #include <fcntl.h>
+#include <ftw.h>
 #include <libgen.h>
 #include <signal.h>
 #include <stdlib.h>
@@ -221,6 +222,15 @@ static pid_t start_supervised(const char *dir, const char *steps)
     return pid;
 }
 
+static int remove_entry(const char *path, const struct stat *stat, int kind,
+                        struct FTW *place)
+{
+    (void)stat;
+    (void)kind;
+    (void)place;
+    return remove(path);
+}
+
 static void pause_ms(long ms)
 {
     nanosleep(&(const struct timespec){ms / 1000, ms % 1000 * 1000000}, NULL);
@@ -229,7 +239,7 @@ static void pause_ms(long ms)
 /* Share of a core that the supervisor takes while a training runs; negative if it does not run. */
 static double run_supervised(void)
 {
-    char dir[PATH_MAX], remove[PATH_MAX + 16];
+    char dir[PATH_MAX];
     size_t seconds = bench_setting("BENCH_SECONDS", 10);
     snprintf(dir, sizeof dir, "%s/stepscope-bench-XXXXXX", recording_place());
     if (!mkdtemp(dir))
@@ -243,8 +253,8 @@ static double run_supervised(void)
     bool ran = waitpid(pid, NULL, WNOHANG) == 0;
     kill(pid, SIGTERM);
     waitpid(pid, NULL, 0);
-    snprintf(remove, sizeof remove, "rm -rf '%s'", dir);
-    return system(remove) == 0 && ran ? share : -1;
+    nftw(dir, remove_entry, 8, FTW_DEPTH | FTW_PHYS);
+    return ran ? share : -1;
 }
 
 static void print_share(const char *result, const char *what, double share, double target)

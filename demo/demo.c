@@ -56,8 +56,9 @@ static void print_head(const struct trainer *trainer, const char *arithmetic)
     printf("Training a network of %d", DIGIT_PIXELS);
     for (int i = 0; i < settings->layers; i++)
         printf("-%d", settings->hidden[i]);
-    printf("-%d to read %d digits (%s):\n%" PRId64 " steps of %d samples\n",
-           DIGIT_CLASSES, DEMO_IMAGES, arithmetic, trainer->steps, trainer->batch);
+    printf("-%d to read %d digits (%s):\n%" PRId64 " %s of %d samples\n", DIGIT_CLASSES,
+           DEMO_IMAGES, arithmetic, trainer->steps,
+           trainer->steps == 1 ? "step" : "steps", trainer->batch);
     fflush(stdout);
 }
 
@@ -66,9 +67,9 @@ static void print_end(const struct trainer *trainer, uint64_t weights)
     const struct truth *truth = &trainer->truth;
     bool recorded = strncmp(ss_status(), "recording", strlen("recording")) == 0;
 
-    printf("accuracy %.2f %% after %" PRId64 " steps in %.2f s; weights %016" PRIx64
-           ", losses %016" PRIx64 "\n",
-           100 * trainer->accuracy, trainer->step,
+    printf("accuracy %.2f %% after %" PRId64 " %s in %.2f s\n"
+           "weights %016" PRIx64 ", losses %016" PRIx64 "\n",
+           100 * trainer->accuracy, trainer->step, trainer->step == 1 ? "step" : "steps",
            (double)(truth->loop_end_ns - truth->loop_begin_ns) / 1e9, weights,
            trainer->losses);
     if (!recorded)

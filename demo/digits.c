@@ -134,11 +134,11 @@ void digits_augment(const struct digits *digits, int index, uint64_t seed, float
     float along = stretch * cosf(turn), across = stretch * sinf(turn);
     float right = random_about_0(&random, 2), down = random_about_0(&random, 2);
 
-    for (int i = 0; i < DIGIT_PIXELS; i++) {
-        float x = (float)(i % DIGIT_SIDE) - centre - right;
-        float y = (float)(i / DIGIT_SIDE) - centre - down;
-        pixels[i] = sample(picture, along * x - across * y + centre,
-                           across * x + along * y + centre) +
-                    random_about_0(&random, 0.3f);
-    }
+    for (int row = 0; row < DIGIT_SIDE; row++)
+        for (int column = 0; column < DIGIT_SIDE; column++) {
+            float x = (float)column - centre - right, y = (float)row - centre - down;
+            *pixels++ = sample(picture, along * x - across * y + centre,
+                               across * x + along * y + centre) +
+                        random_about_0(&random, 0.3f);
+        }
 }

@@ -109,17 +109,24 @@ void network_forward(struct network *network, int layer, const float *input, int
     }
 }
 
+/* Of each value against the largest, so that none overflows; returns their sum. */
+static float exponentials(const float *values, int count, float largest, float *out)
+{
+    float sum = 0;
+    for (int i = 0; i < count; i++)
+        sum += out[i] = expf(values[i] - largest);
+    return sum;
+}
+
 /* Puts the gradient of the loss of one row into `error` and returns that loss. */
 static float loss_of_row(const float *out, int classes, int label, int rows, float *error,
                          int *best)
 {
-    float sum = 0;
     *best = 0;
     for (int i = 1; i < classes; i++)
         if (out[i] > out[*best])
             *best = i;
-    for (int i = 0; i < classes; i++)
-        sum += error[i] = expf(out[i] - out[*best]);
+    float sum = exponentials(out, classes, out[*best], error);
     for (int i = 0; i < classes; i++)
         error[i] = (error[i] / sum - (i == label ? 1.0f : 0.0f)) / (float)rows;
     return logf(sum) + out[*best] - out[label];

@@ -10,6 +10,6 @@
 #define UNLIKELY(condition) __builtin_expect(!!(condition), 0)
 
 /* Place of the lowest bit that is set; there must be one. */
-#define LOWEST_BIT(bits) __builtin_ctz(bits)
+#define LOWEST_BIT(bits) __builtin_ctzll(bits)
 
 #endif

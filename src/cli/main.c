@@ -7,7 +7,8 @@
 #include "cli/help.h"
 #include "cli/suggest.h"
 
-const struct command *const commands[] = {&cmd_run, &cmd_report, &cmd_info, &cmd_dump, &cmd_demo, &cmd_help, NULL};
+const struct command *const commands[] = {&cmd_run,  &cmd_report, &cmd_info, &cmd_dump,
+                                          &cmd_demo, &cmd_help,   NULL};
 
 const struct command *command_find(const struct console *console, const char *name)
 {
@@ -44,7 +45,7 @@ static bool operands_fit(const struct console *console, const struct command *co
 static int run_command(struct console *console, const struct command *command, int count,
                        char **words)
 {
-    struct ss_error error;
+    struct ss_error error = {0};
 
     console->command = command->name;
     int parsed = (command->ends_in_command ? options_parse_leading : options_parse)(

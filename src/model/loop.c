@@ -4,6 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/compiler.h"
+
 enum { WINDOW_LONGEST = 1000 }; /* steps without a sync: the window ends all the same */
 
 static struct loop *new_loop(struct track *track, int64_t begin_ns)
@@ -35,11 +37,14 @@ static void forget_shortest(struct track *track)
         shortest = (*link)->step_ns < (*shortest)->step_ns ? link : shortest;
     }
     struct loop *loop = *shortest;
+    if (!loop) {
+        return;
+    }
     *shortest = loop->next;
     if (track->last_loop == loop) {
-        track->last_loop = track->loops;
-        while (track->last_loop->next) {
-            track->last_loop = track->last_loop->next;
+        track->last_loop = NULL;
+        for (struct loop *last = track->loops; last; last = last->next) {
+            track->last_loop = last;
         }
     }
     loop_free(loop);
@@ -206,7 +211,9 @@ static void add_to_window(struct loop *loop, const struct step *step, int64_t ti
     }
     window->steps += steps;
     window->time_ns += time_ns;
-    for (int i = 0; i < SS_STAGE_COUNT; i++) {
+    window->stages |= step->work.stages | 1u << SS_STAGE_OTHER;
+    for (uint32_t left = window->stages; left; left &= left - 1) {
+        const int i = LOWEST_BIT(left);
         window->stage_ns[i] += stage_ns[i];
     }
     window->samples += step->samples;
@@ -218,11 +225,13 @@ static void add_to_window(struct loop *loop, const struct step *step, int64_t ti
 }
 
 /* Stages that are more than their step are an error of ours: shown, and taken off the largest. */
-static void balance(struct loop *loop, int64_t *stage_ns, int64_t time_ns)
+static void balance(struct loop *loop, uint32_t stages, int64_t *stage_ns,
+                    int64_t time_ns)
 {
     int64_t rest = time_ns;
     int largest = 1;
-    for (int i = 1; i < SS_STAGE_COUNT; i++) {
+    for (uint32_t left = stages; left; left &= left - 1) {
+        const int i = LOWEST_BIT(left);
         rest -= stage_ns[i];
         largest = stage_ns[i] > stage_ns[largest] ? i : largest;
     }
@@ -295,7 +304,7 @@ void loop_add_step(struct track *track, const struct step *step, bool has_end)
         time_ns -= stage_ns[SS_STAGE_COMPILE];
         stage_ns[SS_STAGE_COMPILE] = 0;
     }
-    balance(loop, stage_ns, time_ns);
+    balance(loop, step->work.stages, stage_ns, time_ns);
     int64_t steps = loop->source == SOURCE_TRAINER && step->work.train_steps > 0
                         ? step->work.train_steps
                         : 1;
@@ -367,16 +376,12 @@ static bool add_place(struct loop *loop, uint32_t name, uint32_t names)
     return true;
 }
 
-void loop_add_name(struct track *track, uint32_t name, int64_t ns)
+bool loop_new_name(struct track *track, uint32_t name)
 {
-    struct loop *loop = track->loop;
     struct model *model = track->thread->model;
-    if ((name >= loop->name_places || loop->name_place[name] == 0) &&
-        !add_place(loop, name, model->names.count)) {
+    if (!add_place(track->loop, name, model->names.count)) {
         model->error = SS_E_NOMEM;
-        return;
+        return false;
     }
-    struct name_share *share = &loop->names[loop->name_place[name] - 1];
-    share->count++;
-    share->chunk_ns[loop->series.chunks] += ns;
+    return true;
 }

@@ -165,10 +165,3 @@ int model_names_add(struct model_names *names, uint32_t process,
     return number == UINT32_MAX ? SS_E_NOMEM
                                 : set_number(names, process, record->name, number);
 }
-
-uint32_t model_names_find(const struct model_names *names, uint32_t process, uint32_t id)
-{
-    return process < names->processes && id < names->process[process].count
-               ? names->process[process].number[id]
-               : 0;
-}

@@ -11,6 +11,7 @@ struct model_name {
     uint8_t stage, role, scope;
     uint32_t
         owner; /* number of the object, or of the text where there is none: never 0 */
+    unsigned marks; /* enum work_marks of its spans; known from the first one on */
     uint64_t count, failed;
     int64_t total_ns, self_ns; /* self: without what nests in it */
     struct sketch sketch;
@@ -35,6 +36,12 @@ int model_names_add(struct model_names *names, uint32_t process,
                     const struct ss_record *record);
 
 /* Number of a process's name; 0 if it is not known. */
-uint32_t model_names_find(const struct model_names *names, uint32_t process, uint32_t id);
+static inline uint32_t model_names_find(const struct model_names *names, uint32_t process,
+                                        uint32_t id)
+{
+    return process < names->processes && id < names->process[process].count
+               ? names->process[process].number[id]
+               : 0;
+}
 
 #endif

@@ -57,7 +57,6 @@ struct epoch_row {
 
 struct name_share { /* of a loop: time of a name by chunk of its series */
     uint32_t name;
-    uint64_t count;
     int64_t chunk_ns[SERIES_CHUNKS];
 };
 
@@ -221,7 +220,17 @@ void loop_epoch(struct track *track, const struct ss_record *record);
 void loop_close_gap(struct track *track, int64_t until_ns, enum model_segment kind);
 bool loop_has_owner(const struct loop *loop, uint32_t owner);
 void loop_add_owner(struct loop *loop, uint32_t owner);
-void loop_add_name(struct track *track, uint32_t name, int64_t ns);
+bool loop_new_name(struct track *track, uint32_t name);
 void loop_free(struct loop *loop);
+
+/* Time of a name while the loop goes on. */
+static inline void loop_add_name(struct track *track, uint32_t name, int64_t ns)
+{
+    struct loop *loop = track->loop;
+    bool known = name < loop->name_places && loop->name_place[name];
+    if (known || loop_new_name(track, name)) {
+        loop->names[loop->name_place[name] - 1].chunk_ns[loop->series.chunks] += ns;
+    }
+}
 
 #endif

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/compiler.h"
 #include "stepscope/error.h"
 
 enum { CELLS_PER_CHUNK = CELLS_MAX / SERIES_CHUNKS };
@@ -56,9 +57,15 @@ static void merge_chunks(struct series *series)
     series->chunk_size *= 2;
 }
 
+/* Most windows have one step, and a division takes as long as all the rest. */
+static int64_t a_step(int64_t ns, int64_t steps)
+{
+    return steps == 1 ? ns : ns / steps;
+}
+
 static void note_slow(struct series *series, const struct series_window *window)
 {
-    int64_t time_ns = window->time_ns / window->steps;
+    int64_t time_ns = a_step(window->time_ns, window->steps);
     int at = series->slow_count;
     if (at == SERIES_SLOWEST && series->slowest[at - 1].time_ns >= time_ns) {
         return;
@@ -97,10 +104,11 @@ bool series_add(struct series *series, const struct series_window *window)
 
     struct sketch *chunk = series->chunk[series->chunks];
     const uint64_t times = (uint64_t)window->steps;
-    sketch_add_n(&chunk[SERIES_STEP], window->time_ns / window->steps, times);
-    for (int i = 0; i < SS_STAGE_COUNT; i++) {
+    sketch_add_n(&chunk[SERIES_STEP], a_step(window->time_ns, window->steps), times);
+    for (uint32_t left = window->stages; left; left &= left - 1) {
+        const int i = LOWEST_BIT(left);
         if (window->stage_ns[i] != 0) { /* 0 is filled in when quantiles are asked for */
-            sketch_add_n(&chunk[i], window->stage_ns[i] / window->steps, times);
+            sketch_add_n(&chunk[i], a_step(window->stage_ns[i], window->steps), times);
         }
     }
     if (++series->chunk_windows < series->chunk_size) {

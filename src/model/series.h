@@ -44,6 +44,7 @@ struct series_window {
     int64_t start_ns;
     int64_t steps;
     int64_t time_ns;
+    uint32_t stages;                  /* bits: stages that it has, as in struct work */
     int64_t stage_ns[SS_STAGE_COUNT]; /* OTHER: the remainder; they add up to time_ns */
     int64_t samples, batches;
 };

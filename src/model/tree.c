@@ -55,6 +55,18 @@ static bool is_leading(unsigned stage, unsigned scope)
     }
 }
 
+/* What every span of a name says, if it does not fail. */
+static unsigned marks_of(const struct model_name *name)
+{
+    unsigned marks = is_leading(name->stage, name->scope) ? WORK_LEADS : 0;
+    marks |= name->stage == SS_STAGE_DATA ? WORK_DATA : 0;
+    marks |= name->stage == SS_STAGE_BACKWARD ? WORK_BACKWARD : 0;
+    marks |= name->stage == SS_STAGE_SYNC ? WORK_SYNC : 0;
+    marks |= name->role == SS_ROLE_UPDATE ? WORK_UPDATE : 0;
+    marks |= name->role == SS_ROLE_TRAIN_CALL ? WORK_UPDATE | WORK_TRAIN_CALL : 0;
+    return marks;
+}
+
 static void mark_forward(struct work *work, unsigned flags)
 {
     bool eval = (flags & SS_FLAG_EVAL) && !(flags & SS_FLAG_TRAIN);
@@ -62,54 +74,51 @@ static void mark_forward(struct work *work, unsigned flags)
     work->forwards++;
 }
 
-/* What a span means for steps; nothing inside a closed span means anything (rule 6). */
-static void mark_work(struct work *work, const struct model_name *name,
-                      const struct ss_record *record)
+static void mark_update(struct work *work, const struct model_name *name,
+                        const struct ss_record *record)
 {
-    const bool failed = record->flags & SS_FLAG_FAILED;
-    if (record->flags & SS_FLAG_PERTURBED) {
-        work->marks |= WORK_PERTURBED;
-    }
-    if (record->flags & SS_FLAG_UNFINISHED) {
-        work->marks |= WORK_UNFINISHED;
-    }
-    if (name->stage == SS_STAGE_SYNC) {
-        work->marks |= WORK_SYNC;
-    }
-    if (failed) {
-        return;
-    }
-    if (is_leading(name->stage, name->scope)) {
-        work->marks |= WORK_LEADS;
-    }
-    if (name->stage == SS_STAGE_DATA) {
-        work->marks |= WORK_DATA;
-        work->batches++;
-    } else if (name->stage == SS_STAGE_FORWARD) {
-        mark_forward(work, record->flags);
-    } else if (name->stage == SS_STAGE_BACKWARD) {
-        work->marks |= WORK_BACKWARD;
-    } else if (name->stage == SS_STAGE_COMPUTE && !(record->flags & SS_FLAG_EVAL)) {
-        work->marks |= WORK_TRAIN_COMPUTE;
-    }
+    work->updates++;
     if (name->role == SS_ROLE_TRAIN_CALL) {
-        work->marks |= WORK_TRAIN_CALL | WORK_UPDATE;
         work->train_steps += record->u.arg > 0 ? record->u.arg : 1;
-        work->updates++;
         work->update_owner = name->owner;
-    } else if (name->role == SS_ROLE_UPDATE) {
-        work->marks |= WORK_UPDATE;
-        work->updates++;
+    } else {
         work->update_owner = work->update_owner ? work->update_owner : name->owner;
     }
 }
 
+/* What a span means for steps; nothing inside a closed span means anything (rule 6). */
+static void mark_work(struct work *work, const struct model_name *name,
+                      const struct ss_record *record)
+{
+    const unsigned flags = record->flags;
+    work->marks |= flags & SS_FLAG_PERTURBED ? WORK_PERTURBED : 0;
+    work->marks |= flags & SS_FLAG_UNFINISHED ? WORK_UNFINISHED : 0;
+    if (flags & SS_FLAG_FAILED) {
+        work->marks |= name->marks & WORK_SYNC;
+        return;
+    }
+    work->marks |= name->marks;
+    if (name->marks & WORK_UPDATE) {
+        mark_update(work, name, record);
+    }
+    if (name->stage == SS_STAGE_DATA) {
+        work->batches++;
+    } else if (name->stage == SS_STAGE_FORWARD) {
+        mark_forward(work, flags);
+    } else if (name->stage == SS_STAGE_COMPUTE && !(flags & SS_FLAG_EVAL)) {
+        work->marks |= WORK_TRAIN_COMPUTE;
+    }
+}
+
 /* Puts a span's own time on its stage, or on the cut that it is. */
-static void own_time(struct thread *thread, struct work *work,
+static void own_time(struct thread *thread, struct work *work, bool has_inside,
                      const struct model_name *name, const struct ss_record *record)
 {
     int64_t duration = record->end_ns - record->start_ns;
-    int64_t own = duration - work_stage_total(work) - work_cut_total(work);
+    int64_t own = duration;
+    if (has_inside) {
+        own -= work_stage_total(work) + work_cut_total(work);
+    }
     if (own < 0) { /* spans that were appended over others: the excess is our error */
         thread->model->negative_ns -= own;
         work_clear(work);
@@ -144,6 +153,9 @@ static void add_to_name(struct model_name *name, const struct ss_record *record,
                         int64_t self)
 {
     int64_t duration = record->end_ns - record->start_ns;
+    if (name->count == 0) {
+        name->marks = marks_of(name);
+    }
     name->count++;
     name->failed += (record->flags & SS_FLAG_FAILED) != 0;
     name->total_ns += duration;
@@ -210,7 +222,7 @@ void tree_span(struct thread *thread, const struct ss_record *record)
         return;
     }
     struct work *work = &below->work; /* what nests in it becomes its own */
-    own_time(thread, work, name, record);
+    own_time(thread, work, below->last_ns != 0, name, record);
     mark_work(work, name, record);
     if (record->nest & SS_NEST_CLOSED) {
         keep_gc_only(work);

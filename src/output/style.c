@@ -36,10 +36,11 @@ static bool has_blocks(void)
 
     if (term && strcmp(term, "linux") == 0)
         return false;
-    for (size_t i = 0; i < sizeof variables / sizeof variables[0]; i++)
-        if (is_set(variables[i]))
-            return strcasestr(getenv(variables[i]), "utf-8") ||
-                   strcasestr(getenv(variables[i]), "utf8");
+    for (size_t i = 0; i < sizeof variables / sizeof variables[0]; i++) {
+        const char *value = getenv(variables[i]);
+        if (value && value[0])
+            return strcasestr(value, "utf-8") || strcasestr(value, "utf8");
+    }
     return false;
 }
 

@@ -71,20 +71,23 @@ enum presence { GONE, STOPPED, PRESENT };
  * ended before them. */
 static enum presence look_for(const struct ss_file_header *header)
 {
-    char path[32], stat[1024], state;
-    unsigned long threads;
-    unsigned long long start;
+    char path[32], stat[1024];
+    const char *field[23] = {0};
 
     snprintf(path, sizeof path, "/proc/%u/stat", (unsigned)header->pid);
     if (!read_small(path, stat, sizeof stat))
         return GONE;
     const char *at = strrchr(stat, ')');
-    if (!at || sscanf(at,
-                      ") %c %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s "
-                      "%*s %lu %*s %llu",
-                      &state, &threads, &start) != 3)
+    for (int i = 3; at && i <= 22; i++) {
+        at = strchr(at, ' ');
+        field[i] = at ? ++at : NULL;
+    }
+    if (!field[22])
         return GONE;
-    if (start != header->process_start || (state == 'Z' && threads <= 1))
+    const char state = field[3][0];
+    const bool other_threads = strtoul(field[20], NULL, 10) > 1;
+    if (strtoull(field[22], NULL, 10) != header->process_start ||
+        (state == 'Z' && !other_threads))
         return GONE;
     return state == 'T' || state == 't' ? STOPPED : PRESENT;
 }

@@ -4,7 +4,6 @@
 #include "system.h"
 #include <errno.h>
 #include <fcntl.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
@@ -357,24 +356,31 @@ void store_publish(struct store *store)
     __atomic_store_n((uint64_t *)(void *)store->header->magic, magic, __ATOMIC_RELEASE);
 }
 
-static int by_index(const void *a, const void *b)
+/* Not qsort(): it may call malloc(), which the program may have hooked. */
+static void sort_by_index(struct segment **segments, uint32_t count)
 {
-    const struct segment *const *x = a, *const *y = b;
-    return ((*x)->index > (*y)->index) - ((*x)->index < (*y)->index);
+    for (uint32_t i = 1; i < count; i++) {
+        struct segment *segment = segments[i];
+        uint32_t k = i;
+        for (; k > 0 && segments[k - 1]->index > segment->index; k--) {
+            segments[k] = segments[k - 1];
+        }
+        segments[k] = segment;
+    }
 }
 
 void store_trim(struct store *store, uint32_t keep)
 {
     pthread_mutex_lock(&store->lock);
     store->closed = true;
-    struct segment *kept[POOL_SLOTS];
+    struct segment *kept[POOL_SLOTS] = {NULL};
     uint32_t count = 0;
     for (struct segment *segment = store_pop(store); segment;
          segment = store_pop(store)) {
         atomic_store(&segment->state, SEGMENT_FRESH);
         kept[count++] = segment;
     }
-    qsort(kept, count, sizeof kept[0], by_index); /* the end of the file is cut off */
+    sort_by_index(kept, count); /* the end of the file is cut off */
     for (uint32_t i = 0; i < keep && i < count; i++) {
         atomic_store(&kept[i]->state, SEGMENT_READY);
         push(store, kept[i]);

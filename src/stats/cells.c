@@ -3,6 +3,7 @@
 #include <assert.h>
 #include <string.h>
 
+#include "base/compiler.h"
 #include "stats/mix.h"
 #include "stats/robust.h"
 
@@ -76,9 +77,9 @@ static int is_sampled(const struct cells *cells, int64_t place)
 {
     if (cells->size <= CELLS_SAMPLE)
         return 1;
-    int64_t stride = cells->size / CELLS_SAMPLE;
-    uint64_t stratum = (uint64_t)(place / stride);
-    return (uint64_t)(place % stride) == mix64(stratum) % (uint64_t)stride;
+    uint64_t stride = (uint64_t)cells->size / CELLS_SAMPLE; /* a power of two */
+    uint64_t stratum = (uint64_t)place >> LOWEST_BIT(stride);
+    return ((uint64_t)place & (stride - 1)) == (mix64(stratum) & (stride - 1));
 }
 
 static double sample_median(const struct cells *cells)
@@ -113,10 +114,16 @@ static void add_to_head(struct cells *cells, const struct cells_window *window)
         cell_parts(cells, CELLS_MAX + place)[k] = window->parts[k];
 }
 
+/* Most windows have one step, and a division takes as long as all the rest. */
+static int64_t a_step(const struct cells_window *window)
+{
+    return window->steps == 1 ? window->time_ns : window->time_ns / window->steps;
+}
+
 void cells_add(struct cells *cells, const struct cells_window *window)
 {
     struct cell *cell = &cells->cell[cells->count];
-    if (cells->windows % cells->size == 0) {
+    if ((cells->windows & (cells->size - 1)) == 0) { /* its size is a power of two */
         clear_cell(cells, cells->count);
         cell->first_step = window->first_step;
         cell->start_ns = window->start_ns;
@@ -128,7 +135,7 @@ void cells_add(struct cells *cells, const struct cells_window *window)
     if (cells->windows < CELLS_HEAD)
         add_to_head(cells, window);
     else
-        keep_larger_max(cell, window->time_ns / window->steps, window->first_step);
+        keep_larger_max(cell, a_step(window), window->first_step);
     if (is_sampled(cells, cells->windows))
         cells->sample[cells->sampled++] = (double)window->time_ns / (double)window->steps;
     cells->windows++;

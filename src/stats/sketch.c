@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/compiler.h"
 #include "stepscope/error.h"
 
 /* Each power of two is cut into 128 bins of equal width: the upper bits of a double are the number of
@@ -91,30 +92,33 @@ static void add_totals(struct sketch *sketch, uint64_t count, sketch_sum sum_ns,
     sketch->sum_ns += sum_ns;
 }
 
+static bool has_bin(const struct sketch *sketch, int32_t bin)
+{
+    return (uint32_t)(bin - sketch->first) < (uint32_t)sketch->bin_count;
+}
+
+static inline void add(struct sketch *sketch, int64_t ns, uint64_t times)
+{
+    add_totals(sketch, times, (sketch_sum)ns * times, ns, ns);
+    if (UNLIKELY(ns < LEAST_NS || ns > MOST_NS)) {
+        *(ns < LEAST_NS ? &sketch->below : &sketch->above) += times;
+        return;
+    }
+    const int32_t bin = bin_of(ns);
+    if (LIKELY(has_bin(sketch, bin)) ||
+        (sketch->error == 0 && make_room(sketch, bin, bin + 1) == 0))
+        sketch->bins[bin - sketch->first] += times;
+}
+
 void sketch_add_n(struct sketch *sketch, int64_t ns, uint64_t times)
 {
-    if (times == 0)
-        return;
-    if (ns < 0)
-        ns = 0;
-    add_totals(sketch, times, (sketch_sum)ns * times, ns, ns);
-    if (ns < LEAST_NS) {
-        sketch->below += times;
-        return;
-    }
-    if (ns > MOST_NS) {
-        sketch->above += times;
-        return;
-    }
-    int32_t bin = bin_of(ns);
-    bool has_bin = bin >= sketch->first && bin < sketch->first + sketch->bin_count;
-    if (has_bin || (sketch->error == 0 && make_room(sketch, bin, bin + 1) == 0))
-        sketch->bins[bin - sketch->first] += times;
+    if (times > 0)
+        add(sketch, ns > 0 ? ns : 0, times);
 }
 
 void sketch_add(struct sketch *sketch, int64_t ns)
 {
-    sketch_add_n(sketch, ns, 1);
+    add(sketch, ns > 0 ? ns : 0, 1);
 }
 
 void sketch_merge(struct sketch *to, const struct sketch *from)

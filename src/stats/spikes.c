@@ -4,22 +4,58 @@
 
 #include "stats/robust.h"
 
-enum { UNJUDGED = 32, RENEWED_EVERY = 16 };
+enum { UNJUDGED = 32, RING = SPIKES_BLOCKS * SPIKES_BLOCK };
 
 void spikes_init(struct spikes *spikes)
 {
-    *spikes = (struct spikes){.limit_ns = INFINITY};
+    *spikes = (struct spikes){.harmless_ns = INFINITY};
 }
 
-static void renew_limit(struct spikes *spikes)
+/* The steps that the limit is of, in any order. */
+static size_t recent_values(const struct spikes *spikes, double out[SPIKES_RECENT])
 {
+    size_t count = 0;
+    int64_t first = spikes->renewed > SPIKES_RECENT ? spikes->renewed - SPIKES_RECENT : 0;
+    for (int64_t i = first; i < spikes->renewed; i++)
+        out[count++] = spikes->recent[i % RING];
+    return count;
+}
+
+static void find_limit(struct spikes *spikes)
+{
+    double values[SPIKES_RECENT];
     double scratch[SPIKES_RECENT];
-    size_t count =
-        spikes->seen < SPIKES_RECENT ? (size_t)spikes->seen : (size_t)SPIKES_RECENT;
-    double median = robust_median(spikes->recent, count, scratch);
-    double sigma = robust_sigma(spikes->recent, count, median, scratch);
+    size_t count = recent_values(spikes, values);
+    double median = robust_median(values, count, scratch);
+    double sigma = robust_sigma(values, count, median, scratch);
     spikes->typical_ns = median;
     spikes->limit_ns = median + fmax(5 * sigma, 0.2 * median);
+    spikes->limit_known = true;
+}
+
+/* Medians are dear. The limit is 1.2 medians at least, so that a step below 1.2 times the smallest
+ * recent one (less a little, for rounding) is no spike, whatever the median is. */
+static void renew(struct spikes *spikes)
+{
+    int64_t blocks = spikes->seen / SPIKES_BLOCK;
+    double least = INFINITY;
+    for (int64_t i = blocks > SPIKES_BLOCKS - 1 ? blocks - SPIKES_BLOCKS + 1 : 0;
+         i < blocks; i++)
+        least = fmin(least, spikes->least[i % SPIKES_BLOCKS]);
+    spikes->harmless_ns = 1.19 * least;
+    spikes->renewed = spikes->seen;
+    spikes->limit_known = false;
+}
+
+static void note(struct spikes *spikes, double time_ns)
+{
+    double *least = &spikes->least[spikes->seen / SPIKES_BLOCK % SPIKES_BLOCKS];
+    bool first = spikes->seen % SPIKES_BLOCK == 0;
+    *least = first || time_ns < *least ? time_ns : *least;
+    spikes->recent[spikes->seen % RING] = time_ns;
+    spikes->seen++;
+    if (spikes->seen >= UNJUDGED && spikes->seen % SPIKES_BLOCK == 0)
+        renew(spikes);
 }
 
 static void keep(struct spikes *spikes, int64_t step, double time_ns)
@@ -34,15 +70,17 @@ static void keep(struct spikes *spikes, int64_t step, double time_ns)
 
 bool spikes_add(struct spikes *spikes, int64_t step, double time_ns)
 {
-    bool spike = time_ns > spikes->limit_ns;
+    bool spike = false;
+    if (time_ns > spikes->harmless_ns) {
+        if (!spikes->limit_known)
+            find_limit(spikes);
+        spike = time_ns > spikes->limit_ns;
+    }
     if (spike)
         keep(spikes, step, time_ns);
-    spikes->recent[spikes->seen % SPIKES_RECENT] = time_ns;
-    spikes->seen++;
+    note(spikes, time_ns);
     if (spikes->seen <= UNJUDGED)
         spikes->complete_from = step + 1;
-    if (spikes->seen >= UNJUDGED && spikes->seen % RENEWED_EVERY == 0)
-        renew_limit(spikes);
     return spike;
 }
 

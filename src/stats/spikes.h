@@ -10,17 +10,26 @@
 #include <stddef.h>
 #include <stdint.h>
 
-enum { SPIKES_KEPT = 512, SPIKES_RECENT = 64 };
+enum {
+    SPIKES_KEPT = 512,
+    SPIKES_RECENT = 64,
+    SPIKES_BLOCK = 16,
+    SPIKES_BLOCKS = SPIKES_RECENT / SPIKES_BLOCK + 1, /* the one being filled too */
+};
 
 struct spikes {
-    int64_t seen;      /* steps, all */
-    int64_t count;     /* spikes, all */
-    double excess_ns;  /* what they took beyond the median, all */
-    double typical_ns; /* of the recent steps */
+    int64_t seen;       /* steps, all */
+    int64_t count;      /* spikes, all */
+    double excess_ns;   /* what they took beyond the median, all */
+    int64_t renewed;    /* the limit is of the steps before this one */
+    double harmless_ns; /* no more than the limit can be, whatever it is */
+    bool limit_known;   /* the next two are worked out when a step is beyond that */
+    double typical_ns;  /* of the recent steps */
     double limit_ns;
-    double recent[SPIKES_RECENT]; /* the newest at seen % SPIKES_RECENT - 1 */
-    int64_t step[SPIKES_KEPT];    /* the newest at count % SPIKES_KEPT - 1 */
-    int64_t complete_from;        /* all spikes from this step on are kept */
+    double recent[SPIKES_BLOCKS * SPIKES_BLOCK]; /* step i at i % their number */
+    double least[SPIKES_BLOCKS];                 /* the smallest of each block of them */
+    int64_t step[SPIKES_KEPT]; /* the newest at count % SPIKES_KEPT - 1 */
+    int64_t complete_from;     /* all spikes from this step on are kept */
 };
 
 void spikes_init(struct spikes *spikes);

@@ -98,7 +98,7 @@ static int copy_all(struct carrier *carrier, struct ss_error *error)
     DIR *dir = fd >= 0 ? fdopendir(fd) : NULL;
     int failed = dir ? 0 : errno;
 
-    for (struct dirent *entry; !failed && (entry = readdir(dir));) {
+    for (struct dirent *entry; dir && !failed && (entry = readdir(dir));) {
         if (!is_file(carrier->from, entry->d_name) ||
             strcmp(entry->d_name, RUN_OUTCOME_FILE) == 0)
             continue;

@@ -15,7 +15,7 @@ struct job {
     struct signals signals;
     struct witness witness;
     int64_t to_group_ns[NSIG]; /* when the group last got this signal; 0: never */
-    bool stopped; /* as wait() said last */
+    bool stopped;              /* as wait() said last */
     bool ended;
     bool hurry; /* someone asked us to end, after the command had ended */
     int status; /* of wait(), once ended */

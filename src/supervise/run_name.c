@@ -41,6 +41,6 @@ void run_name(struct buf *out, time_t now, const char *name, char *const *comman
         stamp[0] = '\0';
     buf_add_text(out, stamp);
     name = name ? name : name_of_command(command);
-    for (size_t i = 0; name[i] && i < NAME_MOST; i++)
+    for (size_t i = 0; i < NAME_MOST && name[i]; i++)
         buf_add(out, is_plain(name[i]) ? &name[i] : "-", 1);
 }

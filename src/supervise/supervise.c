@@ -110,18 +110,20 @@ static void fill_input(struct supervisor *s, const struct snapshot *snapshot,
 /* No process has called the recorder: there is nothing that a report could be about. */
 static void print_nothing(struct supervisor *s)
 {
-    char took[UNITS_SIZE];
-    const int64_t ns =
-        (s->facts.ended_ns ? s->facts.ended_ns : now_raw_ns()) - s->facts.started_ns;
+    const bool ended = s->facts.ended_ns > 0;
+    const int64_t ns = (ended ? s->facts.ended_ns : now_raw_ns()) - s->facts.started_ns;
     struct sink *err = s->wish->err;
+    char took[UNITS_SIZE];
 
-    sink_printf(err, "stepscope: %s, nothing recorded", units_duration(took, ns));
-    if (s->facts.ended_ns)
-        sink_text(
-            err,
-            ": no process of the command\n"
-            "called libstepscope. Programs in C and C++ do it through stepscope/recorder.h.");
-    sink_text(err, "\n");
+    if (ended)
+        sink_printf(err,
+                    "stepscope: took %s, nothing was recorded\n"
+                    "Hooks     none: no framework was looked for\n"
+                    "To do     record spans with libstepscope (stepscope/recorder.h)\n",
+                    units_duration(took, ns));
+    else
+        sink_printf(err, "stepscope %s: nothing recorded yet\n",
+                    units_duration(took, ns));
     (void)sink_flush(err);
 }
 
@@ -231,6 +233,11 @@ static void sum_up(struct supervisor *s)
     }
     if (!all)
         return;
+    if (s->live.error) {
+        say(s->wish, "the summary is missing: %s. 'stepscope report %s' gives it.",
+            ss_error_text(s->live.error), s->place.shown);
+        return;
+    }
     if (s->live.feed.model)
         model_finish(s->live.feed.model);
     print(s, report_summary);
@@ -274,9 +281,9 @@ static void watch(struct supervisor *s, struct supervision_end *end)
                                   .pid = (uint32_t)s->job.launch.pid,
                                   .started_ns = s->job.launch.fork_ns,
                                   .exit_code = -1};
+    keep_own_descriptors(s);
     write_outcome(s);
     place_publish(&s->place);
-    keep_own_descriptors(s);
     live_init(&s->live, place_dir(&s->place), &s->facts);
     follow(s);
     note_end(s, end);

@@ -7,11 +7,15 @@
 
 #include "supervise/descriptors.h"
 
-/* Answers questions until the other end of the socket is closed. */
+/* Says once that it holds nothing of the command any more. Then answers questions, until the other
+ * end of the socket is closed. */
 static void testify(int fd)
 {
-    unsigned char signal;
+    unsigned char signal = 0;
 
+    descriptors_keep_only(&fd, 1);
+    if (send(fd, &signal, 1, 0) != 1)
+        return;
     while (recv(fd, &signal, 1, 0) == 1) {
         const struct timespec now = {0};
         sigset_t asked;
@@ -32,12 +36,12 @@ void witness_start(struct witness *witness)
         return;
     witness->pid = fork();
     if (witness->pid == 0) {
-        descriptors_keep_only(&ends[1], 1);
         testify(ends[1]);
         _exit(0);
     }
     close(ends[1]);
-    if (witness->pid > 0)
+    unsigned char ready;
+    if (witness->pid > 0 && recv(ends[0], &ready, 1, 0) == 1)
         witness->fd = ends[0];
     else
         close(ends[0]);

@@ -12,8 +12,11 @@ Stepscope tells where the time of a training run goes.
 Usage: stepscope COMMAND [OPTIONS] ...
 
 Commands:
+  run        run a command, record it and sum it up
+  report     where the time of a run went
   info       what is in a run: how long, how much, is it whole
   dump       all records of a run, in time order
+  demo       train a small network, as fast or as slow as you like
   help       this list, or the help of one command
 
 'stepscope COMMAND --help' says more; 'stepscope --version' which this is.
@@ -46,6 +49,40 @@ Options:
   -h, --help          print this text
 """
 
+DEMO_HELP = """\
+Usage: stepscope demo [OPTIONS]
+
+Trains a small network to read digits that it draws itself, within seconds. Put
+'stepscope run --' in front to see where its time goes. What it learns is the
+same each time, to the last bit, recorded or not.
+
+A fault slows it down by a known amount: --fault slow-input, or with a size of
+its own --fault slow-input=20ms. These are the usual sizes:
+
+  slow-input=5ms                         loading a batch takes longer
+  slow-callback=MetricLog:2ms            a callback takes longer each time
+  slow-callback-every=MetricLog:50:20ms  the same, each 50th time only
+  tiny-batch=8                           so few samples a step
+  cpu-hog=2                              so many processes beside it burn CPU
+  checkpoint-stall=200ms                 a checkpoint takes longer
+  growing-step=10us                      each step takes longer than the last
+  leak=256KB                             each step keeps so much memory
+  periodic-pause=100:50ms                all stops at each 100th step
+  long-warm-up=50:10ms                   the first 50 steps take longer
+  heavy-layer=hidden2:3ms                a layer takes longer
+
+Options:
+      --fault FAULT   make it slow on purpose; may be given several times
+      --steps N       stop after N steps, instead of after some epochs
+      --epochs N      go N times through all digits; 5 if not given
+      --batch N       samples a step; 64 if not given
+      --hidden SIZES  hidden layers; 256,128 if not given
+      --seed N        for other digits and other weights; 1 if not given
+      --plain         calculate in plain C, even where OpenBLAS is installed
+      --truth FILE    write what its own clock says, as JSON
+  -h, --help          print this text
+"""
+
 HELP_HELP = """\
 Usage: stepscope help [OPTIONS] [COMMAND]
 
@@ -55,7 +92,7 @@ Options:
   -h, --help          print this text
 """
 
-HELP = {"info": INFO_HELP, "dump": DUMP_HELP, "help": HELP_HELP}
+HELP = {"info": INFO_HELP, "dump": DUMP_HELP, "demo": DEMO_HELP, "help": HELP_HELP}
 
 
 class Help(CommandTest):

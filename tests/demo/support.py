@@ -24,7 +24,7 @@ def stepscope(*arguments, **options):
 
 def learned(output):
     """What the last line of a training says: accuracy in percent, steps, weights and losses."""
-    found = re.search(r"^accuracy (\S+) % after (\d+) steps? in .*; weights (\w+), losses (\w+)$",
+    found = re.search(r"^accuracy (\S+) % after (\d+) steps? in .* s\nweights (\w+), losses (\w+)$",
                       output, re.MULTILINE)
     return float(found[1]), int(found[2]), found[3], found[4]
 

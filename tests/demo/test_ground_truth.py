@@ -88,9 +88,10 @@ class GroundTruth(DemoTest):
         """The fault took the time that it was asked to take, and the report shows where."""
         _, times, stage = FAULTS[name]
         fault, = [fault for fault in truth["faults"] if fault["name"] == name]
-        self.assertGreater(fault["times"], 0)
         if times is not None:
             self.assertEqual(fault["times"], times)
+        elif stage is not None:
+            self.assertGreater(fault["times"], 0)
         if name != "growing-step":
             self.assertGreaterEqual(fault["spent_ns"], fault["times"] * fault["ns"])
         if stage is None:

@@ -5,7 +5,7 @@
 
 Each folder may include itself, the folders listed here and the public headers. The recorder and
 all that reads never include each other: they meet in include/stepscope/format.h. Public headers
-include public headers only, examples too.
+include public headers only, examples and the built-in trainer (demo/) too.
 """
 
 import os
@@ -16,6 +16,7 @@ TOOLS = {"base", "read", "stats"}
 MAY_INCLUDE = {
     "public": set(),
     "a program": set(),
+    "demo": set(),
     "base": set(),
     "record": {"base"},
     "stats": {"base"},
@@ -25,22 +26,24 @@ MAY_INCLUDE = {
     "output": TOOLS | {"model", "diagnose"},
     "supervise": TOOLS | {"model", "diagnose", "output"},
     "serve": TOOLS | {"model", "diagnose", "output"},
-    "cli": TOOLS | {"model", "diagnose", "output", "supervise", "serve"},
+    "cli": TOOLS | {"model", "diagnose", "output", "supervise", "serve", "demo"},
 }
 INCLUDE = re.compile(r'^\s*#\s*include\s*"([^"]+)"')
 
 
 def folder_of(root, path):
-    """Name of the folder under src/, "public" under include/, "a program" elsewhere."""
+    """Name of the folder under src/, "public" under include/, "demo", "a program" elsewhere."""
     parts = os.path.relpath(path, root).split(os.sep)
     if parts[0] == "include":
         return "public"
+    if parts[0] == "demo":
+        return "demo"
     return parts[1] if parts[0] == "src" else "a program"
 
 
 def resolve(root, path, name):
     """The file that an #include "name" of path finds, or None."""
-    for base in (os.path.dirname(path), f"{root}/include", f"{root}/src"):
+    for base in (os.path.dirname(path), f"{root}/include", f"{root}/src", root):
         found = os.path.normpath(os.path.join(base, name))
         if os.path.isfile(found):
             return found
@@ -72,7 +75,7 @@ def check_file(root, path):
 def main():
     root = os.path.abspath(sys.argv[1] if len(sys.argv) > 1 else f"{os.path.dirname(__file__)}/../..")
     complaints = 0
-    for top in ("include", "src", "examples"):
+    for top in ("include", "src", "demo", "examples"):
         for folder, _, files in sorted(os.walk(os.path.join(root, top))):
             for file in sorted(files):
                 if not file.endswith((".c", ".h")):

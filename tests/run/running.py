@@ -5,6 +5,7 @@ import fcntl
 import glob
 import json
 import os
+import re
 import select
 import signal
 import subprocess
@@ -30,7 +31,7 @@ def environment(**more):
     return env
 
 
-def read_until(fd, end, seen=b"", echo=None):
+def read_until(fd, end, seen=b""):
     """All bytes from `fd`, up to and with `end`."""
     late = time.monotonic() + PATIENCE_S
     while end not in seen:
@@ -46,13 +47,18 @@ def read_until(fd, end, seen=b"", echo=None):
     return seen
 
 
-def is_running(pid):
-    """Neither gone nor a zombie."""
+def state_of(pid):
+    """The letter that /proc has for the state of a process, "" if it is gone."""
     try:
         with open(f"/proc/{pid}/stat", encoding="ascii", errors="replace") as file:
-            return file.read().rpartition(")")[2].split()[0] not in "ZX"
-    except FileNotFoundError:
-        return False
+            return file.read().rpartition(")")[2].split()[0]
+    except (FileNotFoundError, ProcessLookupError):
+        return ""
+
+
+def is_running(pid):
+    """Neither gone nor a zombie."""
+    return state_of(pid) not in ("", "Z", "X")
 
 
 def wait_until(condition, what):
@@ -74,6 +80,12 @@ def children_of(pid):
         except OSError:
             pass
     return found
+
+
+def steps_in(summary):
+    """How many steps a summary says that there were."""
+    found = re.search(r"\b(?:steps of|so far) ([\d,]+)", summary)
+    return int(found.group(1).replace(",", "")) if found else None
 
 
 class Piped:

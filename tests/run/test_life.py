@@ -8,7 +8,7 @@ import subprocess
 import unittest
 
 from running import (PATIENCE_S, PROGRAM, PYTHON, TRAINER, RunTest, children_of, environment,
-                     is_running, wait_until)
+                     is_running, steps_in, wait_until)
 
 
 class Nested(RunTest):
@@ -81,7 +81,7 @@ class Daemons(RunTest):
             code, _, err = run.finish()
             self.assertTrue(is_running(daemon))
         self.assertEqual(code, 0)
-        self.assertIn("of 777", err)
+        self.assertEqual(steps_in(err), 777, err)
 
 
 class Kills(RunTest):
@@ -121,7 +121,7 @@ class Kills(RunTest):
         os.kill(command, signal.SIGKILL)
         code, _, err = run.finish()
         self.assertEqual(code, -signal.SIGKILL)
-        self.assertIn("of 100", err)
+        self.assertEqual(steps_in(err), 100, err)
         self.assertEqual(self.steps(), 100)
         self.assertEqual(self.report()["steps"]["count"], 100)
         self.assertEqual(self.facts("outcome")["signal"], "9")
@@ -190,7 +190,7 @@ class Many(RunTest):
         self.assertLess(len(os.listdir(f"/proc/{run.pid}/fd")), 200)
         code, _, err = run.finish()
         self.assertEqual(code, 0)
-        self.assertIn("so far 20", err)
+        self.assertEqual(steps_in(err), 20, err)
         self.assertEqual(len(self.info()["processes"]), 301)
 
 

@@ -7,7 +7,7 @@ import signal
 import stat
 import unittest
 
-from running import PATIENCE_S, TRAINER, RunTest, environment, is_running, wait_until
+from running import PATIENCE_S, TRAINER, RunTest, environment, is_running, steps_in, wait_until
 
 
 class Remote(RunTest):
@@ -45,7 +45,7 @@ class Remote(RunTest):
         run.expect(b"100 steps\n")
         code, _, err = run.finish()
         self.assertEqual((code, os.listdir(self.path("near"))), (0, []))
-        self.assertIn("of 100", err)
+        self.assertEqual(steps_in(err), 100, err)
         self.assertEqual(len(self.files("far/latest")), 6)
         self.assertIsNone(self.elsewhere())
         self.assertEqual(self.facts("outcome", "far/latest")["exit_code"], "0")

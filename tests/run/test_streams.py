@@ -76,9 +76,10 @@ class Streams(RunTest):
     def test_a_writer_sees_that_the_command_closed_its_input(self):
         run = self.start("--", "sh", "-c", "exec <&-; echo closed; exec sleep 1000")
         run.expect(b"closed\n")
+        command = self.command_of(run.pid)  # by now the supervisor has let go of it, too
         with self.assertRaises(BrokenPipeError):
             os.write(run.process.stdin.fileno(), b"x")
-        os.kill(self.command_of(run.pid), 9)
+        os.kill(command, 9)
 
     def test_an_inherited_pipe_ends_when_the_command_closes_it(self):
         end, inherited = os.pipe()

@@ -7,7 +7,7 @@ import struct
 import termios
 import unittest
 
-from running import PROGRAM, PYTHON, RunTest, environment, is_running, wait_until
+from running import PROGRAM, PYTHON, RunTest, environment, is_running, state_of, wait_until
 
 # Counts the signals that it gets; says so at each of them; ends at a SIGTERM or SIGHUP.
 COUNTER = """
@@ -119,9 +119,8 @@ class Stops(RunTest):
         for turn in (b"one", b"two", b"three"):
             terminal.press(b"\x1a")
             self.assertEqual(terminal.event(), f"stopped {int(signal.SIGTSTP)}")
-            for pid in (command, supervisor):
-                with open(f"/proc/{pid}/stat", encoding="ascii") as file:
-                    self.assertEqual(file.read().rpartition(")")[2].split()[0], "T")
+            self.assertEqual(state_of(supervisor), "T")
+            wait_until(lambda: state_of(command) == "T", "a stopped command")
             terminal.go_on()
             terminal.press(turn + b"\n")
             terminal.expect(b"[got " + turn + b"]")
@@ -160,16 +159,11 @@ class Stops(RunTest):
         run.expect(b"ready\n")
         command = self.command_of(run.pid)
         os.kill(command, signal.SIGSTOP)
-        wait_until(lambda: self.state(command) == "T", "a stopped command")
+        wait_until(lambda: state_of(command) == "T", "a stopped command")
         os.kill(command, signal.SIGCONT)
         run.tell("goes on")
         run.expect(b"goes on\n")
         self.assertEqual(run.finish()[0], 0)
-
-    @staticmethod
-    def state(pid):
-        with open(f"/proc/{pid}/stat", encoding="ascii") as file:
-            return file.read().rpartition(")")[2].split()[0]
 
 
 if __name__ == "__main__":

@@ -7,16 +7,27 @@
 
 #include <cmocka.h>
 
+#include "base/error.h"
 #include "cli/options.h"
 #include "cli/suggest.h"
 
 static bool json, quiet;
 static const char *output;
+static char taken[64]; /* the values of --take, one after the other */
+
+static int take(const char *value, struct ss_error *why)
+{
+    if (strcmp(value, "bad") == 0)
+        return error_set(why, SS_E_INVALID, "that is bad.");
+    strncat(taken, value, sizeof taken - strlen(taken) - 1);
+    return 0;
+}
 
 static const struct cli_option table[] = {
     {.name = "json", .letter = 'j', .is_given = &json},
     {.name = "quiet", .is_given = &quiet},
     {.name = "output", .letter = 'o', .argument = "FILE", .value = &output},
+    {.name = "take", .letter = 't', .argument = "X", .take = take},
     {0},
 };
 
@@ -31,6 +42,7 @@ static int parse(const char *first, ...)
 
     json = quiet = false;
     output = NULL;
+    taken[0] = '\0';
     error.message[0] = '\0';
     count = 0;
     va_start(more, first);
@@ -138,6 +150,20 @@ static size_t distance(const char *a, const char *b)
     return there;
 }
 
+static void values_are_taken_one_by_one(void **state)
+{
+    (void)state;
+
+    assert_int_equal(parse("--take", "a", "x", "--take=b", "-tc", NULL), 0);
+    assert_string_equal(taken, "abc");
+    assert_int_equal(count, 1);
+
+    assert_int_equal(parse("--take", "a", "--take", "bad", "--take=b", NULL),
+                     SS_E_INVALID);
+    expect_complaint("that is bad.");
+    assert_string_equal(taken, "a");
+}
+
 static void distance_counts_slips_of_the_finger(void **state)
 {
     (void)state;
@@ -188,6 +214,7 @@ int main(void)
         cmocka_unit_test(two_dashes_end_the_options),
         cmocka_unit_test(help_is_always_there),
         cmocka_unit_test(mistakes_are_explained),
+        cmocka_unit_test(values_are_taken_one_by_one),
         cmocka_unit_test(distance_counts_slips_of_the_finger),
         cmocka_unit_test(the_nearest_word_is_suggested),
     };
