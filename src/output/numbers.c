@@ -16,7 +16,7 @@ struct scale scale_for(double usual_ns, double largest_ns)
                               units_scale_for(usual < 1e18 ? (int64_t)usual : INT64_MAX)};
     const double value = most / (double)scale.unit.ns;
 
-    scale.decimals = value < 9.9995 ? 3 : value < 99.995 ? 2 : 1;
+    scale.decimals = value < 9.9995 ? 3 : value < 999.995 ? 2 : 1;
     if (scale.unit.ns == 1)
         scale.decimals = 0;
     return scale;
@@ -78,7 +78,9 @@ static int decimals_for(double value, double precision)
 
 const char *digits_text(char out[UNITS_SIZE], double value)
 {
-    if (isfinite(value))
+    if (value >= 999.5 && value < 1e15)
+        units_integer(out, (uint64_t)(value + 0.5));
+    else if (isfinite(value))
         snprintf(out, UNITS_SIZE, "%.*f", decimals_for(value, 0), value);
     else
         snprintf(out, UNITS_SIZE, "-");
@@ -96,6 +98,11 @@ const char *range_text(char out[NUMBERS_RANGE_SIZE], struct interval interval,
         snprintf(out + size, (size_t)(NUMBERS_RANGE_SIZE - size), " (%.*f to %.*f)",
                  decimals, interval.low, decimals, interval.high);
     return out;
+}
+
+const char *count_text(char out[UNITS_SIZE], uint64_t count)
+{
+    return count < 1000000 ? units_integer(out, count) : units_count(out, count);
 }
 
 double relative_error(struct interval interval)

@@ -21,7 +21,10 @@ const char *scale_text(char out[UNITS_SIZE], double ns, struct scale scale);
 /* "61.2 %" of a share of 0.612. */
 const char *share_text(char out[UNITS_SIZE], double share);
 
-/* A number with three digits: "7.30", "730". */
+/* "999,999", "1.23 M". */
+const char *count_text(char out[UNITS_SIZE], uint64_t count);
+
+/* A number with three digits, or with all before the point: "7.30", "730", "12,345". */
 const char *digits_text(char out[UNITS_SIZE], double value);
 
 /* "7.30 steps/s (7.21 to 7.39)": three digits, or as many as the interval needs to be seen; without

@@ -19,8 +19,9 @@ static void say_warmup(struct report *report)
         [WARMUP_FLAT] = "none: steady from the first step on",
         [WARMUP_SLOWER_FIRST] = "none",
         [WARMUP_FASTER_FIRST] = "none: it began faster than it went on",
-        [WARMUP_DRIFTING] = "none: there is no steady state, steps drift",
-        [WARMUP_NO_STEADY_STATE] = "none: there is no steady state",
+        [WARMUP_DRIFTING] = "none found: the second half of the run is not level",
+        [WARMUP_NO_STEADY_STATE] =
+            "none found: the first half of the run is not like the second",
     };
     const struct snap_loop *loop = report->loop;
     struct page *page = &report->page;

@@ -128,12 +128,22 @@ static void add_not_level(struct buf *out, const struct snap_loop *loop)
     char text[UNITS_SIZE];
 
     if (loop->warmup.class == WARMUP_DRIFTING)
-        buf_add_text(out, "; NOT STEADY: it drifts");
+        buf_add_text(out, "; NOT LEVEL");
     else if (loop->warmup.class == WARMUP_NO_STEADY_STATE)
-        buf_add_text(out, "; NOT STEADY: it changed midway");
+        buf_add_text(out, "; CHANGED MIDWAY");
     else if (loop->more_steps_needed > 0)
         buf_printf(out, "; need %s more for 2 %%",
                    units_integer(text, (uint64_t)loop->more_steps_needed));
+}
+
+static const char *sureness(const struct snap_loop *loop)
+{
+    const double error = relative_error(loop->step_ns);
+
+    if (loop->warmup.class == WARMUP_DRIFTING ||
+        loop->warmup.class == WARMUP_NO_STEADY_STATE || error > 0.1)
+        return "not sure";
+    return error > 0.02 ? "rather sure" : "sure";
 }
 
 void report_head_sure(struct report *report)
@@ -145,7 +155,7 @@ void report_head_sure(struct report *report)
 
     if (!report_has_statistics(loop))
         return;
-    buf_printf(out, "sure: %s steady steps of %s",
+    buf_printf(out, "%s: %s steady steps of %s", sureness(loop),
                units_integer(steady, (uint64_t)loop->steady_steps),
                units_integer(all, (uint64_t)loop->steps));
     if (isfinite(error))

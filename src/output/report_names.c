@@ -85,8 +85,9 @@ static void print(struct report *report, struct table *table,
     table_print(table, &report->page, report->style);
     table_release(table);
     if (selection->left_out > 0) {
-        buf_printf(&report->page.value, "and %zu more names: %s; --json lists all",
-                   selection->left_out, units_duration(text, selection->left_out_ns));
+        buf_printf(&report->page.value, "and %zu more %s: %s; --json lists all",
+                   selection->left_out, selection->left_out == 1 ? "name" : "names",
+                   units_duration(text, selection->left_out_ns));
         page_line(&report->page);
     }
 }
@@ -118,7 +119,7 @@ static void names(struct report *report, const struct selection *selection,
         add_name(&table, span);
         if (with_stage)
             table_cell(&table, "%s", ss_stage_text(span->stage));
-        table_cell(&table, "%s", units_count(text, span->count));
+        table_cell(&table, "%s", count_text(text, span->count));
         table_cell(&table, "%s",
                    scale_text(text, (double)span->total_ns, selection->total));
         table_cell(&table, "%s",
@@ -186,7 +187,7 @@ void report_latency(struct report *report)
     for (size_t i = 0; i < selection.count; i++) {
         const struct snap_span *span = selection.row[i];
         add_name(&table, span);
-        table_cell(&table, "%s", units_count(text, span->count));
+        table_cell(&table, "%s", count_text(text, span->count));
         table_cell(&table, "%s",
                    scale_text(text, (double)span->total_ns, selection.total));
         add_each(&table, span, selection.each);

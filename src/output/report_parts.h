@@ -62,7 +62,7 @@ const struct snap_span *report_top_span(const struct snapshot *snapshot, int sta
 /* Enough steps to say something about them. */
 bool report_has_statistics(const struct snap_loop *loop);
 
-/* "EarlyStopping, batch_end": text, object and scope of a name. */
+/* "Adam.step", "EarlyStopping#2, batch_end": object, text and scope, as far as they differ. */
 void report_span_name(struct buf *out, const struct snap_span *span);
 
 /* Its share of the steady time; NAN for what is never part of a step: cuts, epoch callbacks. */

@@ -66,18 +66,18 @@ static bool starts_with(const char *text, const char *start)
 
 void report_span_name(struct buf *out, const struct snap_span *span)
 {
-    const bool has_object = span->object[0] != '\0';
+    const char *scope = ss_scope_text(span->scope);
 
-    if (!has_object && span->text[0] == '\0')
+    if (span->text[0] == '\0' && span->object[0] == '\0')
         buf_add_text(out, "(unnamed)");
-    else if (has_object && starts_with(span->object, span->text))
-        buf_add_text(out, span->object);
-    else if (has_object)
-        buf_printf(out, "%s (%s)", span->text, span->object);
-    else
+    else if (span->object[0] == '\0')
         buf_add_text(out, span->text);
-    if (span->scope != SS_SCOPE_NONE)
-        buf_printf(out, ", %s", ss_scope_text(span->scope));
+    else if (starts_with(span->object, span->text))
+        buf_add_text(out, span->object);
+    else
+        buf_printf(out, "%s.%s", span->object, span->text);
+    if (span->scope != SS_SCOPE_NONE && !strstr(span->text, scope))
+        buf_printf(out, ", %s", scope);
 }
 
 double report_span_share(const struct snap_span *span)

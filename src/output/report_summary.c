@@ -94,7 +94,7 @@ static void line(struct report *report, const char *label)
     buf_release(&cut);
 }
 
-/* Where the time of the run went; what is less than 1 % of it is left out. */
+/* Where the time of the run went; what is less than 2 % of it is left out. */
 static void segments(struct report *report)
 {
     const struct snapshot *snapshot = report->input->snapshot;
@@ -108,11 +108,11 @@ static void segments(struct report *report)
     const int decimals = wall < 10 ? 2 : wall < 100 ? 1 : 0;
     for (unsigned i = 0; i < MODEL_SEGMENT_COUNT; i++) {
         const double ns = (double)thread->segment_ns[i];
-        if (ns < 0.01 * (double)thread->wall_ns)
+        if (ns < 0.02 * (double)thread->wall_ns)
             continue;
         buf_printf(&report->page.value, "%s%s %.*f", between, model_segment_text(i),
                    decimals, ns / (double)unit.ns);
-        between = " | ";
+        between = ", ";
     }
     buf_printf(&report->page.value, " %s", unit.name);
     line(report, "run");
@@ -177,7 +177,7 @@ static void without_steps(struct report *report)
         buf_add_text(&name, "  ");
         report_span_name(&name, span);
         table_text(&table, buf_text(&name));
-        table_cell(&table, "%s", units_count(count, span->count));
+        table_cell(&table, "%s", count_text(count, span->count));
         table_cell(&table, "%s", units_duration(total, span->total_ns));
         table_cell(&table, "%s", units_duration(self, span->self_ns));
         buf_release(&name);

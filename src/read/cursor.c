@@ -202,17 +202,24 @@ static inline void sift_down(struct contender *heap, size_t count, size_t place)
     heap[place].reader = reader;
 }
 
-/* Looks at all lanes again, since any of them may have more records now. */
+/* Looks at all lanes again, since any of them may have more records now. Lanes that can not are done
+ * with: a run may have thousands of processes that ended long ago. */
 static void rebuild_heap(struct ss_cursor *cursor)
 {
     cursor->heap_count = 0;
     cursor->taken = false;
     for (size_t i = 0; i < cursor->count; i++) {
         struct lane_reader *const reader = cursor->readers[i];
+        if (!reader)
+            continue;
         lane_reader_refreshed(reader);
-        if (lane_reader_peek(reader))
+        if (lane_reader_peek(reader)) {
             cursor->heap[cursor->heap_count++] =
                 (struct contender){key_of(reader), reader};
+        } else if (reader->walk.lane->file->complete) {
+            free(reader);
+            cursor->readers[i] = NULL;
+        }
     }
     for (size_t i = cursor->heap_count; i-- > 0;)
         sift_down(cursor->heap, cursor->heap_count, i);

@@ -3,6 +3,7 @@
 import json
 import os
 import re
+import subprocess
 import unittest
 
 from support import PROGRAM, SMALL, SOAK, DemoTest, learned, stepscope
@@ -13,18 +14,18 @@ FINE, USAGE, DATA = 0, 2, 3
 class Training(DemoTest):
     def test_it_learns_to_read_digits(self):
         for arguments in ((), ("--plain", *SMALL)):
-            accuracy, steps, _, _ = learned(self.train("--epochs", "3", *arguments))
+            accuracy, steps, _, _ = learned(self.train("--epochs", "2", *arguments))
             self.assertGreater(accuracy, 95)
-            self.assertEqual(steps, 600)
+            self.assertEqual(steps, 400)
 
     def test_recording_changes_no_bit(self):
         for arguments in ((), ("--plain",), ("--fault", "slow-callback=200us")):
-            alone = learned(self.train(*SMALL, *arguments, "--steps", "300"))
-            recorded, _ = self.record(*SMALL, *arguments, "--steps", "300")
+            alone = learned(self.train(*SMALL, *arguments, "--steps", "250"))
+            recorded, _ = self.record(*SMALL, *arguments, "--steps", "250")
             self.assertEqual(learned(recorded), alone)
 
     def test_recording_changes_no_bit_of_the_whole_training(self):
-        arguments = ("--epochs", "20") if SOAK else ("--epochs", "2")
+        arguments = ("--epochs", "20") if SOAK else ("--epochs", "1")
         alone = learned(self.train(*arguments))
         recorded, _ = self.record(*arguments)
         self.assertEqual(learned(recorded), alone)
@@ -91,15 +92,16 @@ class Input(DemoTest):
     def test_the_help_names_every_fault_with_its_usual_size(self):
         listed = re.findall(r"^  ([a-z-]+)=(\S+) +\S", stepscope("demo", "--help").stdout, re.MULTILINE)
         self.assertEqual(len(listed), 11)
-        for name, size in listed:
-            truths = []
-            for fault in (name, f"{name}={size}"):
-                truth = self.path("truth.json")
-                self.train(*SMALL, "--steps", "1", "--truth", truth, "--fault", fault)
-                with open(truth, encoding="utf-8") as file:
-                    fault, = json.load(file)["faults"]
-                truths.append({key: fault[key] for key in ("name", "target", "count", "ns", "bytes")})
-            self.assertEqual(*truths)
+        truths = []
+        for faults in ([name for name, _ in listed], [f"{name}={size}" for name, size in listed]):
+            truth = self.path("truth.json")
+            self.train(*SMALL, "--steps", "1", "--truth", truth,
+                       *(word for fault in faults for word in ("--fault", fault)))
+            with open(truth, encoding="utf-8") as file:
+                truths.append([[fault[key] for key in ("name", "target", "count", "ns", "bytes")]
+                               for fault in json.load(file)["faults"]])
+        self.assertEqual([fault[0] for fault in truths[0]], [name for name, _ in listed])
+        self.assertEqual(*truths)
 
     def test_a_truth_that_cannot_be_written(self):
         self.assertIn("cannot write nowhere/truth: No such file",
@@ -109,7 +111,6 @@ class Input(DemoTest):
 
     def test_output_that_cannot_be_written(self):
         with open("/dev/full", "w", encoding="utf-8") as full:
-            import subprocess
             done = subprocess.run([PROGRAM, "demo", *SMALL, "--steps", "1"], stdout=full,
                                   stderr=subprocess.PIPE, check=False, encoding="utf-8")
         self.assertEqual(done.returncode, DATA)
