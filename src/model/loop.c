@@ -8,10 +8,19 @@
 
 enum { WINDOW_LONGEST = 1000 }; /* steps without a sync: the window ends all the same */
 
+/* Tells the samples of replicas apart, whatever the numbers of their lanes. */
+static uint64_t series_source(const struct thread *thread)
+{
+    const struct model_process_facts *process =
+        &thread->model->processes[thread->process];
+    uint64_t replica = process->known ? (uint64_t)(process->facts.rank + 1) : 0;
+    return replica << 32 | thread->tid;
+}
+
 static struct loop *new_loop(struct track *track, int64_t begin_ns)
 {
     struct loop *loop = calloc(1, sizeof *loop);
-    if (!loop || series_init(&loop->series, track->thread->lane) != SS_E_OK) {
+    if (!loop || series_init(&loop->series, series_source(track->thread)) != SS_E_OK) {
         free(loop);
         track->thread->model->error = SS_E_NOMEM;
         return NULL;
@@ -47,9 +56,10 @@ static void forget_shortest(struct track *track)
             track->last_loop = last;
         }
     }
+    track->thread->model->forgotten_loops += loop->steps > 0;
+    track->thread->model->negative_ns += loop->negative_ns;
     loop_free(loop);
     track->loop_count--;
-    track->thread->model->forgotten_loops++;
 }
 
 void loop_free(struct loop *loop)
@@ -58,6 +68,11 @@ void loop_free(struct loop *loop)
     free(loop->names);
     free(loop->name_place);
     free(loop);
+}
+
+int64_t loop_first_ns(const struct loop *loop)
+{
+    return loop->explicit_begin ? loop->begin_ns : loop->first_step_ns;
 }
 
 struct loop *loop_current(struct track *track, int64_t start_ns)
@@ -82,167 +97,6 @@ void loop_add_owner(struct loop *loop, uint32_t owner)
     }
 }
 
-/* Puts the time from the cursor on into the books: cuts and compilation by what they are, the rest
- * as `kind`. */
-void loop_close_gap(struct track *track, int64_t until_ns, enum model_segment kind)
-{
-    static const enum model_segment cut_segment[CUT_COUNT] = {
-        SEGMENT_EVAL_NS, SEGMENT_INFER_NS, SEGMENT_CHECKPOINT_NS};
-    int64_t left = until_ns - track->cursor_ns;
-    bool before_steps = kind == SEGMENT_STARTUP_NS || kind == SEGMENT_IDLE_NS;
-    for (int i = 0; i < CUT_COUNT; i++) {
-        int64_t cut = track->gap.cut_ns[i];
-        cut = cut < left ? cut : left;
-        track->books[cut_segment[i]] += cut;
-        left -= cut;
-        if (track->loop && !before_steps) {
-            track->loop->cut_ns[i] += cut;
-        }
-    }
-    int64_t compile = before_steps ? track->gap.stage_ns[SS_STAGE_COMPILE] : 0;
-    compile = compile < left ? compile : left;
-    track->books[SEGMENT_COMPILE_NS] += compile;
-    left -= compile;
-    track->books[kind] += left;
-    if (track->loop) {
-        struct loop *loop = track->loop;
-        loop->compile_ns += compile;
-        loop->between_ns += kind == SEGMENT_BETWEEN_NS ? left : 0;
-        loop->idle_before_ns += kind == SEGMENT_IDLE_NS ? left : 0;
-        if (kind == SEGMENT_BETWEEN_NS) {
-            work_add(&loop->between, &track->gap);
-        }
-    }
-    work_clear(&track->gap);
-    track->cursor_ns = until_ns;
-}
-
-/* A source that wins later makes what was counted before it start-up. */
-void loop_raise_source(struct track *track, enum step_source source)
-{
-    struct loop *loop = track->loop;
-    if (source <= loop->source) {
-        return;
-    }
-    if (loop->steps > 0) {
-        bool first = !track->had_loop;
-        track->books[SEGMENT_STEADY_NS] -= loop->step_ns;
-        track->books[first ? SEGMENT_STARTUP_NS : SEGMENT_IDLE_NS] += loop->step_ns;
-        series_release(&loop->series);
-        if (series_init(&loop->series, track->thread->lane) != SS_E_OK) {
-            track->thread->model->error = SS_E_NOMEM;
-        }
-        loop->steps = loop->updates = loop->batches = loop->samples = 0;
-        loop->flagged_steps = loop->flagged_ns = loop->step_ns = 0;
-    }
-    loop->source = source;
-    loop->async = source == SOURCE_JIT;
-}
-
-void loop_begin(struct track *track, const struct ss_record *record)
-{
-    struct model *model = track->thread->model;
-    if (track->loop && track->loop->explicit_begin) {
-        track->loop_depth++; /* a loop inside a loop is part of it */
-        return;
-    }
-    phase_settle(track);
-    step_finish(track);
-    loop_end(track, track->cursor_ns, false);
-    struct loop *loop = new_loop(track, record->time_ns);
-    if (loop) {
-        loop->explicit_begin = true;
-        loop->name =
-            model_names_find(&model->names, track->thread->process, record->name);
-        track->loop_depth = 0;
-    }
-}
-
-static void close_window(struct loop *loop)
-{
-    if (loop->window.steps > 0) {
-        if (loop->window.steps > loop->window_steps_max) {
-            loop->window_steps_max = loop->window.steps;
-        }
-        if (series_add(&loop->series, &loop->window)) {
-            for (uint32_t i = 0; i < loop->name_count; i++) {
-                int64_t *chunk = loop->names[i].chunk_ns;
-                for (int k = 0; k < SERIES_CHUNKS / 2; k++) {
-                    chunk[k] = chunk[2 * k] + chunk[2 * k + 1];
-                }
-                memset(chunk + SERIES_CHUNKS / 2, 0, SERIES_CHUNKS / 2 * sizeof *chunk);
-            }
-        }
-        memset(&loop->window, 0, sizeof loop->window);
-    }
-}
-
-void loop_end(struct track *track, int64_t now_ns, bool is_explicit)
-{
-    struct loop *loop = track->loop;
-    if (!loop) {
-        return;
-    }
-    if (is_explicit && track->loop_depth > 0) {
-        track->loop_depth--;
-        return;
-    }
-    close_window(loop);
-    loop->end_ns = now_ns;
-    loop->ended = true;
-    track->had_loop = track->had_loop || loop->steps > 0;
-    if (is_explicit && loop->steps > 0) {
-        loop_close_gap(track, now_ns, SEGMENT_BETWEEN_NS);
-    }
-    track->loop = NULL;
-    if (track->loop_count > LOOPS_KEPT) {
-        forget_shortest(track);
-    }
-    track->saw_update = track->seen_setup = false;
-    memset(&track->jit, 0, sizeof track->jit);
-}
-
-static void add_to_window(struct loop *loop, const struct step *step, int64_t time_ns,
-                          const int64_t *stage_ns, int64_t steps)
-{
-    struct series_window *window = &loop->window;
-    if (window->steps == 0) {
-        window->start_ns = step->start_ns;
-    }
-    window->steps += steps;
-    window->time_ns += time_ns;
-    window->stages |= step->work.stages | 1u << SS_STAGE_OTHER;
-    for (uint32_t left = window->stages; left; left &= left - 1) {
-        const int i = LOWEST_BIT(left);
-        window->stage_ns[i] += stage_ns[i];
-    }
-    window->samples += step->samples;
-    window->batches += step->work.batches;
-    if (!loop->async || (step->work.marks & WORK_SYNC) ||
-        window->steps >= WINDOW_LONGEST) {
-        close_window(loop);
-    }
-}
-
-/* Stages that are more than their step are an error of ours: shown, and taken off the largest. */
-static void balance(struct loop *loop, uint32_t stages, int64_t *stage_ns,
-                    int64_t time_ns)
-{
-    int64_t rest = time_ns;
-    int largest = 1;
-    for (uint32_t left = stages; left; left &= left - 1) {
-        const int i = LOWEST_BIT(left);
-        rest -= stage_ns[i];
-        largest = stage_ns[i] > stage_ns[largest] ? i : largest;
-    }
-    stage_ns[SS_STAGE_OTHER] = rest;
-    if (rest < 0) {
-        loop->negative_ns -= rest;
-        stage_ns[largest] += rest;
-        stage_ns[SS_STAGE_OTHER] = 0;
-    }
-}
-
 static void count_epoch(struct loop *loop, int64_t steps, int64_t time_ns,
                         int64_t eval_ns)
 {
@@ -254,63 +108,302 @@ static void count_epoch(struct loop *loop, int64_t steps, int64_t time_ns,
     }
 }
 
+/* Evaluation outside of steps, as at the end of an epoch. */
+static void count_gap_eval(struct track *track)
+{
+    int64_t eval_ns = track->gap.cut_ns[CUT_EVAL];
+    if (track->loop && eval_ns > track->gap_eval_ns) {
+        count_epoch(track->loop, 0, 0, eval_ns - track->gap_eval_ns);
+    }
+    track->gap_eval_ns = eval_ns;
+}
+
+/* Takes at most what is left. */
+static int64_t take(int64_t *left, int64_t wanted)
+{
+    int64_t taken = wanted < *left ? wanted : *left;
+    *left -= taken;
+    return taken;
+}
+
+/* What the loop itself has of a gap that lies inside of it. */
+static void close_loop_gap(struct loop *loop, const struct track *track,
+                           const int64_t *cut_ns, int64_t compile_ns, int64_t between_ns)
+{
+    for (int i = 0; i < CUT_COUNT; i++) {
+        loop->cut_ns[i] += cut_ns[i];
+    }
+    loop->compile_ns += compile_ns;
+    loop->between_ns += between_ns;
+    if (loop->steps > 0) {
+        work_add(&loop->between, &track->gap);
+    }
+}
+
+/* Puts the time from the cursor on into the books: cuts and compilation by what they are, the rest
+ * as `kind`. */
+void loop_close_gap(struct track *track, int64_t until_ns, enum model_segment kind)
+{
+    struct loop *loop = track->loop;
+    int64_t left = until_ns - track->cursor_ns;
+    int64_t cut_ns[CUT_COUNT];
+    for (int i = 0; i < CUT_COUNT; i++) {
+        cut_ns[i] = take(&left, track->gap.cut_ns[i]);
+        track->books[SEGMENT_EVAL_NS + i] += cut_ns[i];
+    }
+    bool before_steps = kind == SEGMENT_STARTUP_NS || kind == SEGMENT_IDLE_NS;
+    int64_t compile_ns =
+        before_steps ? take(&left, track->gap.stage_ns[SS_STAGE_COMPILE]) : 0;
+    track->books[SEGMENT_COMPILE_NS] += compile_ns;
+    track->books[kind] += left;
+    if (loop && (loop->steps > 0 || loop->explicit_begin)) {
+        close_loop_gap(loop, track, cut_ns, compile_ns,
+                       kind == SEGMENT_BETWEEN_NS ? left : 0);
+    }
+    count_gap_eval(track);
+    work_clear(&track->gap);
+    track->gap_eval_ns = 0;
+    track->cursor_ns = until_ns;
+    track->booked = true;
+}
+
 static enum model_segment gap_before(const struct track *track, const struct loop *loop)
 {
-    if (loop->steps > 0) {
+    if (loop && loop->steps > 0) {
         return SEGMENT_BETWEEN_NS;
     }
-    return track->had_loop ? SEGMENT_IDLE_NS : SEGMENT_STARTUP_NS;
+    bool inside = loop && loop->explicit_begin;
+    return track->had_loop && !inside ? SEGMENT_IDLE_NS : SEGMENT_STARTUP_NS;
+}
+
+static void forget_tables(struct loop *loop)
+{
+    for (int i = 0; i < EPOCHS_KEPT; i++) {
+        loop->epochs[i].steps = loop->epochs[i].step_ns = 0;
+    }
+    for (uint32_t i = 0; i < loop->name_count; i++) {
+        memset(loop->names[i].chunk_ns, 0, sizeof loop->names[i].chunk_ns);
+    }
+}
+
+/* All steps so far were none: their time is what it would have been without them. */
+static void forget_steps(struct track *track, struct loop *loop)
+{
+    track->books[SEGMENT_STEADY_NS] -= loop->step_ns;
+    track->books[SEGMENT_BETWEEN_NS] -= loop->between_ns;
+    int64_t time_ns = loop->step_ns + loop->between_ns;
+    loop->steps = 0;
+    track->books[gap_before(track, loop)] += time_ns;
+    series_release(&loop->series);
+    if (series_init(&loop->series, series_source(track->thread)) != SS_E_OK) {
+        track->thread->model->error = SS_E_NOMEM;
+    }
+    loop->updates = loop->batches = loop->samples = 0;
+    loop->flagged_steps = loop->step_ns = loop->between_ns = 0;
+    loop->window_steps_max = 0;
+    loop->synced = false;
+    memset(&loop->window, 0, sizeof loop->window);
+    work_clear(&loop->between);
+    forget_tables(loop);
+    if (!loop->explicit_begin) { /* it has not begun yet */
+        memset(loop->cut_ns, 0, sizeof loop->cut_ns);
+        loop->compile_ns = 0;
+    }
+}
+
+/* A source that wins later makes what was counted before it start-up. */
+void loop_raise_source(struct track *track, enum step_source source)
+{
+    struct loop *loop = track->loop;
+    if (loop->steps > 0) {
+        forget_steps(track, loop);
+    }
+    loop->owner_count = 0;
+    loop->source = source;
+    loop->async = source == SOURCE_JIT;
+}
+
+void loop_begin(struct track *track, const struct ss_record *record)
+{
+    struct model *model = track->thread->model;
+    if (track->loop && track->loop->explicit_begin) {
+        track->loop_depth++; /* a loop inside a loop is part of it */
+        return;
+    }
+    jit_turn_off(track); /* calls before it prepare something */
+    phase_point(track, record->time_ns);
+    step_close(track);
+    loop_end(track, track->cursor_ns, false);
+    loop_close_gap(track, track->last_ns, gap_before(track, NULL));
+    struct loop *loop = new_loop(track, track->last_ns);
+    if (loop) {
+        loop->explicit_begin = true;
+        loop->name =
+            model_names_find(&model->names, track->thread->process, record->name);
+        track->loop_depth = 0;
+    }
+}
+
+static void merge_name_chunks(struct loop *loop)
+{
+    for (uint32_t i = 0; i < loop->name_count; i++) {
+        int64_t *chunk = loop->names[i].chunk_ns;
+        for (int k = 0; k < SERIES_CHUNKS / 2; k++) {
+            chunk[k] = chunk[2 * k] + chunk[2 * k + 1];
+        }
+        memset(chunk + SERIES_CHUNKS / 2, 0, SERIES_CHUNKS / 2 * sizeof *chunk);
+    }
+}
+
+static void close_window(struct loop *loop, bool counted)
+{
+    struct series_window *window = &loop->window;
+    if (window->steps == 0) {
+        return;
+    }
+    if (!counted) {
+        loop->flagged_steps += window->steps;
+    } else {
+        if (window->steps > loop->window_steps_max) {
+            loop->window_steps_max = window->steps;
+        }
+        if (series_add(&loop->series, window)) {
+            merge_name_chunks(loop);
+        }
+    }
+    memset(window, 0, sizeof *window);
+    loop->window_flagged = false;
+}
+
+void loop_end(struct track *track, int64_t now_ns, bool is_explicit)
+{
+    struct loop *loop = track->loop;
+    if (loop) {
+        /* Calls that nobody waited for: when their work was done is not known. */
+        close_window(loop, !loop->window_flagged && !loop->synced);
+        loop->end_ns = now_ns;
+        loop->ended = true;
+        track->had_loop = track->had_loop || loop->steps > 0;
+        if (is_explicit && loop->steps > 0) {
+            loop_close_gap(track, now_ns, SEGMENT_BETWEEN_NS);
+        }
+        track->loop = NULL;
+        if (track->loop_count > LOOPS_KEPT) {
+            forget_shortest(track);
+        }
+    }
+    track->saw_update = track->seen_setup = false;
+    jit_clear(track);
+}
+
+static void add_to_window(struct loop *loop, const struct step *step, int64_t time_ns,
+                          const int64_t *stage_ns, int64_t steps)
+{
+    struct series_window *window = &loop->window;
+    if (window->steps == 0) {
+        window->start_ns = step->start_ns;
+    }
+    window->steps += steps;
+    window->time_ns += time_ns;
+    window->stages |= step->work.stages;
+    for (uint32_t left = window->stages; left; left &= left - 1) {
+        const int i = LOWEST_BIT(left);
+        window->stage_ns[i] += stage_ns[i];
+    }
+    window->samples += step->samples;
+    window->batches += step->work.batches;
+    bool sync = step->work.marks & WORK_SYNC;
+    loop->synced = loop->synced || (loop->async && sync);
+    if (!loop->async || sync || window->steps >= WINDOW_LONGEST) {
+        close_window(loop, !loop->window_flagged);
+    }
 }
 
 static void show_step(const struct model *model, const struct loop *loop,
                       const struct step *step, int64_t steps, int64_t time_ns,
                       const int64_t *stage_ns, bool counted)
 {
-    const struct model_step seen = {
-        .process = loop->process,
-        .lane = loop->lane,
-        .tid = loop->tid,
-        .loop_begin_ns = loop->explicit_begin ? loop->begin_ns : loop->first_step_ns,
-        .number = loop->steps,
-        .steps = steps,
-        .start_ns = step->start_ns,
-        .time_ns = time_ns,
-        .stage_ns = stage_ns,
-        .counted = counted};
+    const struct model_step seen = {.process = loop->process,
+                                    .lane = loop->lane,
+                                    .tid = loop->tid,
+                                    .loop_begin_ns = loop_first_ns(loop),
+                                    .number = loop->steps,
+                                    .steps = steps,
+                                    .start_ns = step->start_ns,
+                                    .time_ns = time_ns,
+                                    .stage_ns = stage_ns,
+                                    .counted = counted};
     model->seen(model->seen_context, &seen);
 }
 
-void loop_add_step(struct track *track, const struct step *step, bool has_end)
+bool loop_open_step(struct track *track, int64_t start_ns)
 {
-    struct loop *loop = loop_current(track, step->start_ns);
+    struct loop *loop = loop_current(track, start_ns);
     if (!loop) {
-        return;
+        return false;
     }
-    loop_close_gap(track, step->start_ns, gap_before(track, loop));
+    loop_close_gap(track, start_ns, gap_before(track, loop));
     if (loop->steps == 0) {
-        loop->first_step_ns = step->start_ns;
+        loop->first_step_ns = start_ns;
     }
-    int64_t stage_ns[SS_STAGE_COUNT];
-    memcpy(stage_ns, step->work.stage_ns, sizeof stage_ns);
+    return true;
+}
+
+/* What no span covers is `other`. Stages that are more than their step are an error of ours: shown,
+ * and taken off the largest. */
+static void balance(struct loop *loop, struct step *step)
+{
+    int64_t rest = step->end_ns - step->start_ns - work_total(&step->work);
+    if (rest < 0) {
+        loop->negative_ns -= rest;
+        work_shorten(&step->work, SS_STAGE_OTHER, -rest);
+        rest = 0;
+    }
+    work_put(&step->work, SS_STAGE_OTHER, rest);
+}
+
+/* Books what is no part of the step itself. Returns the step's own time. */
+static int64_t cut_out(struct track *track, struct loop *loop, struct step *step)
+{
     int64_t time_ns = step->end_ns - step->start_ns;
+    struct work *work = &step->work;
     for (int i = 0; i < CUT_COUNT; i++) {
-        track->books[SEGMENT_EVAL_NS + i] += step->work.cut_ns[i];
-        loop->cut_ns[i] += step->work.cut_ns[i];
-        time_ns -= step->work.cut_ns[i];
+        track->books[SEGMENT_EVAL_NS + i] += work->cut_ns[i];
+        loop->cut_ns[i] += work->cut_ns[i];
+        time_ns -= work->cut_ns[i];
     }
     if (loop->steps == 0) { /* rule 11 */
-        track->books[SEGMENT_COMPILE_NS] += stage_ns[SS_STAGE_COMPILE];
-        loop->compile_ns += stage_ns[SS_STAGE_COMPILE];
-        time_ns -= stage_ns[SS_STAGE_COMPILE];
-        stage_ns[SS_STAGE_COMPILE] = 0;
+        int64_t early_ns = work->stage_ns[SS_STAGE_COMPILE] - work->late_compile_ns;
+        track->books[SEGMENT_COMPILE_NS] += early_ns;
+        loop->compile_ns += early_ns;
+        time_ns -= early_ns;
+        work_put(work, SS_STAGE_COMPILE, -early_ns);
     }
-    balance(loop, step->work.stages, stage_ns, time_ns);
+    return time_ns;
+}
+
+static bool is_disturbed(const struct track *track, const struct step *step)
+{
+    const struct thread *thread = track->thread;
+    const struct model_process_facts *process =
+        &thread->model->processes[thread->process];
+    return (step->work.marks & (WORK_PERTURBED | WORK_UNFINISHED)) ||
+           (process->perturbed_end_ns > step->start_ns &&
+            process->perturbed_start_ns < step->end_ns);
+}
+
+void loop_add_step(struct track *track, struct step *step, bool has_end)
+{
+    struct loop *loop = track->loop;
+    balance(loop, step);
+    int64_t time_ns = cut_out(track, loop, step);
     int64_t steps = loop->source == SOURCE_TRAINER && step->work.train_steps > 0
                         ? step->work.train_steps
                         : 1;
-    bool counted = has_end && !(step->work.marks & (WORK_PERTURBED | WORK_UNFINISHED));
+    bool counted = has_end && !is_disturbed(track, step);
     if (track->thread->model->seen) {
-        show_step(track->thread->model, loop, step, steps, time_ns, stage_ns, counted);
+        show_step(track->thread->model, loop, step, steps, time_ns, step->work.stage_ns,
+                  counted);
     }
     track->books[SEGMENT_STEADY_NS] += time_ns;
     track->cursor_ns = step->end_ns;
@@ -320,31 +413,36 @@ void loop_add_step(struct track *track, const struct step *step, bool has_end)
     loop->batches += step->work.batches;
     loop->samples += step->samples;
     count_epoch(loop, steps, time_ns, step->work.cut_ns[CUT_EVAL]);
-    if (counted) {
-        add_to_window(loop, step, time_ns, stage_ns, steps);
-    } else {
-        loop->flagged_steps += steps;
-        loop->flagged_ns += time_ns;
+    if (!has_end && !loop->synced) {
+        close_window(loop, !loop->window_flagged); /* those before it had an end */
+    }
+    loop->window_flagged = loop->window_flagged || !counted;
+    add_to_window(loop, step, time_ns, step->work.stage_ns, steps);
+}
+
+static void end_epoch(struct track *track, int64_t now_ns)
+{
+    phase_point(track, now_ns);
+    step_early_end(track, now_ns, false);
+    struct loop *loop = track->loop;
+    count_gap_eval(track);
+    if (loop && loop->epoch_open) {
+        loop->epochs[(loop->epoch_count - 1) % EPOCHS_KEPT].end_ns = now_ns;
+        loop->epoch_open = false;
     }
 }
 
-void loop_epoch(struct track *track, const struct ss_record *record)
+void loop_epoch(struct track *track, const struct item *item)
 {
-    struct loop *loop;
-    if (record->kind == SS_KIND_EPOCH_END) {
-        phase_settle(track);
-        step_early_end(track, record->time_ns);
-        loop = track->loop;
-        if (loop && loop->epoch_open) {
-            loop->epochs[(loop->epoch_count - 1) % EPOCHS_KEPT].end_ns = record->time_ns;
-            loop->epoch_open = false;
-        }
+    if (item->kind == SS_KIND_EPOCH_END) {
+        end_epoch(track, item->end_ns);
         return;
     }
-    loop = loop_current(track, record->time_ns);
+    struct loop *loop = loop_current(track, item->start_ns);
     if (loop) {
-        struct epoch_row row = {.number = (int64_t)record->u.epoch,
-                                .start_ns = record->time_ns};
+        count_gap_eval(track);
+        struct epoch_row row = {.number = (int64_t)item->epoch,
+                                .start_ns = item->start_ns};
         loop->epochs[loop->epoch_count++ % EPOCHS_KEPT] = row;
         loop->epoch_open = true;
     }

@@ -124,11 +124,25 @@ static struct thread *new_thread(struct model *model, uint32_t process,
     return thread;
 }
 
+static bool is_main(const struct thread *thread)
+{
+    const struct model_process_facts *process =
+        &thread->model->processes[thread->process];
+    return process->known && process->facts.pid == thread->tid;
+}
+
 static void finish(struct thread *thread)
 {
-    if (thread->track) {
-        step_finish(thread->track);
-        loop_end(thread->track, thread->track->cursor_ns, false);
+    const struct model_process_facts *process =
+        &thread->model->processes[thread->process];
+    struct track *track = thread->track;
+    if (track) {
+        if (process->known && process->facts.end == SS_END_STOPPED) {
+            track->stop_ns = process->facts.end_ns;
+        }
+        jit_decide(track);
+        step_close(track);
+        loop_end(track, track->cursor_ns, false);
     }
 }
 
@@ -141,13 +155,13 @@ void model_finish(struct model *model)
     }
 }
 
-/* A thread that has ended is kept only if it held a loop. */
+/* A thread that has ended is kept only if it held a loop, or is the main one. */
 static void retire(struct model *model, uint32_t lane)
 {
     struct thread *thread = model->lanes[lane];
     model->lanes[lane] = NULL;
     finish(thread);
-    if (thread->track && thread->track->loops) {
+    if ((thread->track && thread->track->loops) || is_main(thread)) {
         thread->next = model->ended;
         model->ended = thread;
     } else {
@@ -189,6 +203,29 @@ static void feed_plan(struct track *track, const struct ss_record *record)
     }
 }
 
+static void feed_epoch(struct track *track, const struct ss_record *record)
+{
+    struct work none = {.marks = 0};
+    struct item item = {.work = &none,
+                        .start_ns = record->time_ns,
+                        .end_ns = record->time_ns,
+                        .kind = record->kind,
+                        .epoch =
+                            record->kind == SS_KIND_EPOCH_BEGIN ? record->u.epoch : 0};
+    jit_item(track, &item);
+}
+
+static void end_loop(struct track *track, int64_t now_ns)
+{
+    if (track->loop_depth > 0) {
+        track->loop_depth--;
+        return;
+    }
+    jit_decide(track);
+    step_end_loop(track, now_ns);
+    loop_end(track, now_ns, true);
+}
+
 /* Nothing inside a closed span says anything about the loop around it (rule 6). */
 static void feed_loop(struct thread *thread, const struct ss_record *record)
 {
@@ -198,26 +235,18 @@ static void feed_loop(struct thread *thread, const struct ss_record *record)
     }
     switch (record->kind) {
     case SS_KIND_STEP:
-        if (!track->jit.decided && !track->jit.off) {
-            jit_turn_off(track);
-        }
+        jit_turn_off(track);
         step_mark(track, record->time_ns, record->u.samples);
         break;
     case SS_KIND_LOOP_BEGIN:
         loop_begin(track, record);
         break;
     case SS_KIND_LOOP_END:
-        jit_decide(track);
-        phase_split(track);
-        if (track->loop_depth == 0) {
-            step_early_end(track, record->time_ns);
-        }
-        loop_end(track, record->time_ns, true);
+        end_loop(track, record->time_ns);
         break;
     case SS_KIND_EPOCH_BEGIN:
     case SS_KIND_EPOCH_END:
-        jit_decide(track);
-        loop_epoch(track, record);
+        feed_epoch(track, record);
         break;
     default:
         feed_plan(track, record);
@@ -253,6 +282,10 @@ void model_feed(struct model *model, uint32_t process, const struct ss_record *r
     case SS_KIND_EPOCH_END:
     case SS_KIND_PLAN:
         feed_loop(thread, record);
+        break;
+    case SS_KIND_PERTURBED:
+        model->processes[process].perturbed_start_ns = record->start_ns;
+        model->processes[process].perturbed_end_ns = record->end_ns;
         break;
     case SS_KIND_LOST:
         model->lost_records += (uint64_t)record->u.arg;

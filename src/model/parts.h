@@ -16,38 +16,48 @@ enum {
     LOOPS_KEPT = 64, /* of a thread; beyond that the shortest are only in the books */
     OVERLAYS_KEPT = 256,
     JIT_FUNCTIONS = 32,
-    JIT_CYCLES = 20, /* rule 9: decide after so many */
-    JIT_HELD = 1024  /* items held back until then, at most */
+    JIT_CYCLES = 20,           /* rule 9: decide after so many */
+    JIT_HELD = 1024,           /* items held back until then, at most */
+    TRAIN_STEPS_MOST = 1 << 30 /* of one call; more is nonsense */
 };
 
-/* A span that no other but user spans surround, with all that nests in it. */
+/* A span that no other but user spans surround, with all that nests in it; or the begin or end of an
+ * epoch, where it waits with them. */
 struct item {
     int64_t start_ns, end_ns;
-    uint32_t name; /* number in model_names */
-    uint8_t stage, role, scope;
+    uint32_t owner; /* as model_name's */
+    uint8_t kind, stage, role;
     uint16_t flags;
+    uint64_t epoch;    /* EPOCH_BEGIN */
     struct work *work; /* may be changed, and is gone afterwards */
 };
 
 /* From a batch, or from the first leading item after an update, to the next such place. */
 struct phase {
-    int64_t lead_start_ns; /* of the set-up before it, else as start */
+    int64_t lead_start_ns, lead_end_ns; /* of the set-up before it, else as start */
     int64_t start_ns, end_ns;
     struct work work;
     struct work lead_in; /* the set-up */
 };
 
 struct step {
-    int64_t start_ns, end_ns;
-    int64_t last_end_ns; /* of its last span */
+    int64_t start_ns, end_ns; /* end 0: where the next one starts */
+    int64_t last_end_ns;      /* of its last span */
     int64_t samples;
     struct work work;
 };
 
+/* A start with its update, by an optimizer that the loop did not have, and what was before it. */
+struct foreign {
+    struct work gap;
+    struct step step;
+};
+
 /* Spans nested at one depth, below a span that is still open. */
 struct level {
+    bool used;
     int64_t covered_ns; /* by spans of any kind */
-    int64_t last_ns;
+    int64_t first_ns, last_ns;
     struct work work;
 };
 
@@ -72,20 +82,21 @@ struct loop {
 
     struct series series;
     int64_t steps, updates, batches, samples;
-    int64_t flagged_steps, flagged_ns; /* in the books, in no quantile */
-    int64_t step_ns;                   /* all steps */
-    int64_t compile_ns, between_ns, idle_before_ns, cut_ns[CUT_COUNT];
+    int64_t flagged_steps;                             /* in the books, in no quantile */
+    int64_t step_ns;                                   /* all steps */
+    int64_t compile_ns, between_ns, cut_ns[CUT_COUNT]; /* from its begin on */
     int64_t negative_ns; /* stages that were more than their step: an error of ours */
     struct work between; /* what was seen between epochs */
 
-    bool async; /* windows reach from sync to sync */
+    bool async, synced; /* windows reach from sync to sync; there was one */
     struct series_window window;
+    bool window_flagged;
     int64_t window_steps_max;
     uint64_t plan[4]; /* steps, epochs, steps per epoch, batch; 0: not known */
     struct epoch_row epochs[EPOCHS_KEPT];
     int64_t epoch_count; /* all; the last ones are kept, and the first */
     bool epoch_open;
-    bool data_null; /* two loops computed at once: waits cannot be told apart (rule 10) */
+    bool data_shared; /* two loops computed at once: whose are overlays (rule 10)? */
 
     struct name_share *names;
     uint32_t name_count, name_capacity;
@@ -107,9 +118,11 @@ struct jit {
         int calls, train_calls, cycles;
         int64_t ns;
         int64_t last_cycle;
+        bool rare;
     } function[JIT_FUNCTIONS];
     int functions;
-    uint32_t training, last; /* owners: counts cycles; ends one */
+    int strangers; /* calls held back by functions that train and are new */
+    uint32_t last; /* owner of the one that ends a cycle */
 };
 
 /* A thread that may hold loops. */
@@ -124,17 +137,21 @@ struct track {
     bool held_valid; /* batches of which it is not yet known what they are */
     struct phase held;
 
-    bool has_step, updated; /* a step is open; it has its update */
+    bool has_step; /* one that has its update is open */
     struct step step;
-    bool has_tentative;
-    struct step tentative; /* what follows the update: the next step, if it counts */
-    struct step foreign[FOREIGN_UPDATES];
+    bool has_next; /* what has begun since the last update */
+    struct step next;
+    struct foreign foreign[FOREIGN_UPDATES];
     int foreign_count;
     bool seen_setup, saw_update;
 
-    int64_t begin_ns, cursor_ns,
-        last_ns;     /* cursor: up to here the time is in the books */
-    struct work gap; /* seen since the cursor, outside steps */
+    int64_t cursor_ns;   /* up to here the time is in the books */
+    bool booked;         /* something is */
+    int64_t last_ns;     /* end of the last item, or time of the last point */
+    int64_t point_ns;    /* last mark, or end or begin of something */
+    int64_t stop_ns;     /* recording was stopped then; 0: it was not */
+    struct work gap;     /* seen since the cursor, outside steps */
+    int64_t gap_eval_ns; /* of its evaluation: is in an epoch, or before one */
     struct loop *loops, *last_loop, *loop;
     int loop_count;
     bool had_loop; /* the first loop of all follows start-up, the others idle time */
@@ -148,10 +165,9 @@ struct thread {
     uint32_t process, lane, tid, owner;
     int64_t begin_ns, last_ns;
     struct level *levels;
-    uint32_t level_count;
-    uint32_t deepest;    /* level that holds something */
-    struct track *track; /* NULL: nothing of a loop was seen */
-    struct thread *next; /* threads that have ended */
+    uint32_t level_count, deepest; /* deeper than that, none is used */
+    struct track *track;           /* NULL: nothing of a loop was seen */
+    struct thread *next;           /* threads that have ended */
 };
 
 struct overlay {
@@ -166,6 +182,7 @@ struct model_process_facts {
     uint64_t overlay_count;
     int64_t compute_end_ns; /* of the last train compute, and on which thread */
     uint32_t compute_lane;
+    int64_t perturbed_start_ns, perturbed_end_ns; /* the last such window */
 };
 
 struct model {
@@ -193,30 +210,34 @@ int64_t overlay_take(struct model_process_facts *process, int64_t start_ns,
 
 /* jit.c: rule 9. Holds items back until it is known which function trains. */
 void jit_item(struct track *track, struct item *item);
-void jit_decide(struct track *track);
-void jit_turn_off(
-    struct track *track); /* another source of steps was seen: it wins (rule 3) */
+void jit_decide(struct track *track);   /* with what there is */
+void jit_turn_off(struct track *track); /* another source of steps wins (rule 3) */
+void jit_clear(struct track *track);
 
 /* phase.c: batches and evaluation. */
 struct track *track_of(struct thread *thread);
 void phase_item(struct track *track, struct item *item);
 void phase_settle(struct track *track); /* what is held back goes on as it is */
-void phase_split(struct track *track);  /* the same, and set-up stays before this point */
+void phase_point(struct track *track, int64_t now_ns); /* the same: something ends here */
 
 /* step.c: which phases make a step. */
+bool step_is_first(const struct track *track); /* the loop's first is still looked for */
 void step_phase(struct track *track, const struct phase *phase);
 void step_loose(struct track *track, const struct work *work, int64_t end_ns);
 void step_mark(struct track *track, int64_t now_ns, uint64_t samples);
-void step_early_end(struct track *track, int64_t now_ns);
-void step_finish(struct track *track);
+void step_early_end(struct track *track, int64_t now_ns, bool failed);
+void step_end_loop(struct track *track, int64_t now_ns);
+void step_close(struct track *track); /* nothing more comes, without an end */
 
 /* loop.c: loops, their series and the books of the thread. */
 struct loop *loop_current(struct track *track, int64_t start_ns);
+int64_t loop_first_ns(const struct loop *loop); /* where its own books begin */
 void loop_begin(struct track *track, const struct ss_record *record);
 void loop_end(struct track *track, int64_t now_ns, bool is_explicit);
-void loop_add_step(struct track *track, const struct step *step, bool has_end);
+bool loop_open_step(struct track *track, int64_t start_ns);
+void loop_add_step(struct track *track, struct step *step, bool has_end);
 void loop_raise_source(struct track *track, enum step_source source);
-void loop_epoch(struct track *track, const struct ss_record *record);
+void loop_epoch(struct track *track, const struct item *item);
 void loop_close_gap(struct track *track, int64_t until_ns, enum model_segment kind);
 bool loop_has_owner(const struct loop *loop, uint32_t owner);
 void loop_add_owner(struct loop *loop, uint32_t owner);

@@ -15,7 +15,6 @@ struct track *track_of(struct thread *thread)
             return NULL;
         }
         thread->track->thread = thread;
-        thread->track->begin_ns = thread->begin_ns;
         thread->track->cursor_ns = thread->begin_ns;
         thread->track->last_ns = thread->begin_ns;
     }
@@ -49,10 +48,28 @@ static void release_held(struct track *track)
     }
 }
 
+static bool has_setup(const struct phase *phase)
+{
+    return phase->lead_start_ns < phase->start_ns;
+}
+
+/* Held batches are part of an evaluation that was under way, or began with an iterator of theirs. */
+static void evaluate_held(struct track *track)
+{
+    if (track->held_valid && (track->eval_open || has_setup(&track->held))) {
+        track->held_valid = false;
+        extend_eval(track, track->held.lead_start_ns, track->held.end_ns);
+    }
+}
+
 /* Batches without backward or update: evaluation if their iterator ends before the next update,
  * else part of the next step. */
 static void hold(struct track *track, const struct phase *phase)
 {
+    if (track->held_valid && has_setup(phase) && !has_setup(&track->held)) {
+        close_eval(track); /* those before are of an older iterator */
+        release_held(track);
+    }
     if (!track->held_valid) {
         track->held_valid = true;
         track->held = *phase;
@@ -63,6 +80,13 @@ static void hold(struct track *track, const struct phase *phase)
     track->held.end_ns = phase->end_ns;
 }
 
+/* A batch with gradients off, or a run of a jitted function that does not train. */
+static bool is_evaluation(unsigned marks)
+{
+    const unsigned batch = WORK_DATA | WORK_EVAL_FORWARD;
+    return !(marks & TRAINS) && ((marks & batch) == batch || (marks & WORK_EVAL_CALL));
+}
+
 static void flush(struct track *track)
 {
     if (!track->in_phase) {
@@ -71,11 +95,8 @@ static void flush(struct track *track)
     track->in_phase = false;
     const struct phase *phase = &track->phase;
     const unsigned marks = phase->work.marks;
-    if (!(marks & TRAINS) && (marks & WORK_EVAL_FORWARD)) {
-        if (track->held_valid && track->held.lead_start_ns < track->held.start_ns) {
-            extend_eval(track, track->held.lead_start_ns, track->held.end_ns);
-            track->held_valid = false;
-        }
+    if (is_evaluation(marks)) {
+        evaluate_held(track);
         release_held(track);
         extend_eval(track, phase->lead_start_ns, phase->end_ns);
     } else if (!(marks & TRAINS) && (marks & WORK_DATA)) {
@@ -87,23 +108,17 @@ static void flush(struct track *track)
     }
 }
 
-void phase_settle(struct track *track)
-{
-    flush(track);
-    close_eval(track);
-    release_held(track);
-}
-
 static void start_phase(struct track *track, const struct item *item)
 {
     flush(track);
     struct phase *phase = &track->phase;
-    phase->start_ns = phase->lead_start_ns = item->start_ns;
+    phase->start_ns = phase->lead_start_ns = phase->lead_end_ns = item->start_ns;
     work_clear(&phase->lead_in);
     work_clear(&phase->work);
     if (track->setup_pending) {
         track->setup_pending = false;
         phase->lead_start_ns = track->setup.start_ns;
+        phase->lead_end_ns = track->setup.end_ns;
         phase->lead_in = track->setup.work;
     }
     track->in_phase = true;
@@ -115,9 +130,6 @@ static void add_work(struct track *track, const struct work *work, int64_t end_n
         work_add(&track->phase.work, work);
         track->phase.end_ns = end_ns;
     } else {
-        if (!work_cut_total(work)) {
-            close_eval(track);
-        }
         step_loose(track, work, end_ns);
     }
 }
@@ -131,6 +143,7 @@ static void drop_setup(struct track *track)
     }
 }
 
+/* Set-up waits for its first batch, with what comes in between. */
 static void keep_setup(struct track *track, const struct item *item)
 {
     if (!track->setup_pending) {
@@ -142,10 +155,19 @@ static void keep_setup(struct track *track, const struct item *item)
     track->setup.end_ns = item->end_ns;
 }
 
-void phase_split(struct track *track)
+void phase_settle(struct track *track)
 {
     drop_setup(track);
+    flush(track);
+    close_eval(track);
+    release_held(track);
+}
+
+void phase_point(struct track *track, int64_t now_ns)
+{
     phase_settle(track);
+    track->point_ns = now_ns;
+    track->last_ns = now_ns > track->last_ns ? now_ns : track->last_ns;
 }
 
 /* The end of an iterator, or of an epoch in a compiled call. */
@@ -153,18 +175,33 @@ static void end_iteration(struct track *track, const struct item *item)
 {
     drop_setup(track);
     flush(track);
-    if (track->held_valid && track->held.lead_start_ns < track->held.start_ns) {
-        extend_eval(track, track->held.lead_start_ns, track->held.end_ns);
-        track->held_valid = false;
-    }
+    evaluate_held(track);
     if (track->eval_open) {
         track->eval_end_ns = item->end_ns;
         close_eval(track);
         return;
     }
     release_held(track);
-    step_early_end(track, item->start_ns);
+    step_early_end(track, item->start_ns, true);
     step_loose(track, item->work, item->end_ns);
+}
+
+/* Two loops of a process that compute at once: nobody knows whose the waits were. */
+static void share_data(struct track *track, const struct model_process_facts *process,
+                       const struct item *item)
+{
+    const struct model *model = track->thread->model;
+    const struct thread *other = process->compute_lane < model->lane_count
+                                     ? model->lanes[process->compute_lane]
+                                     : NULL;
+    if (other && other != track->thread && process->compute_end_ns > item->start_ns) {
+        if (track->loop) {
+            track->loop->data_shared = true;
+        }
+        if (other->track && other->track->loop) {
+            other->track->loop->data_shared = true;
+        }
+    }
 }
 
 /* Rule 10: what other threads waited for data inside this call. */
@@ -175,10 +212,7 @@ static void move_overlays(struct track *track, struct item *item)
     if (item->stage != SS_STAGE_COMPUTE || !(item->work->marks & WORK_TRAIN_COMPUTE)) {
         return;
     }
-    if (process->compute_lane != track->thread->lane &&
-        process->compute_end_ns > item->start_ns && track->loop) {
-        track->loop->data_null = true;
-    }
+    share_data(track, process, item);
     int64_t waited = overlay_take(process, item->start_ns, item->end_ns);
     int64_t compute = item->work->stage_ns[SS_STAGE_COMPUTE];
     waited = waited < compute ? waited : compute;
@@ -198,19 +232,59 @@ static bool starts_phase(const struct track *track, const struct item *item)
     if (!track->in_phase || item->stage == SS_STAGE_DATA || (seen & WORK_UPDATE)) {
         return true;
     }
-    /* Evaluation by a jitted function, without a loader, then training again. */
-    return (marks & WORK_TRAIN_COMPUTE) && (seen & WORK_EVAL_FORWARD) &&
-           !(seen & (TRAINS | WORK_DATA | WORK_TRAIN_FORWARD));
+    const bool first = step_is_first(track); /* rule 4: what is before it is start-up */
+    if (first && track->setup_pending) {
+        return true;
+    }
+    if (seen & (TRAINS | WORK_DATA | WORK_TRAIN_FORWARD)) {
+        return false;
+    }
+    return (first && (marks & (WORK_TRAIN_FORWARD | WORK_TRAIN_COMPUTE))) ||
+           ((seen & WORK_EVAL_CALL) && (marks & WORK_TRAIN_COMPUTE)); /* trains again */
+}
+
+static int64_t later(int64_t a, int64_t b)
+{
+    return a > b ? a : b;
+}
+
+/* A mark, or the end of an epoch or loop, was inside the item: its time before that is in the step
+ * before, and spans are not split. */
+static void clip(const struct track *track, struct item *item)
+{
+    if (item->start_ns < track->point_ns) {
+        int64_t before = track->point_ns - item->start_ns;
+        int64_t duration = item->end_ns - item->start_ns;
+        work_shorten(item->work, item->stage, before < duration ? before : duration);
+    }
+    item->start_ns = later(item->start_ns, track->last_ns);
+    item->end_ns = later(item->end_ns, track->last_ns);
+}
+
+/* A jitted function that does not train, called in the middle of a cycle, is cut out by itself. */
+static void cut_call(const struct track *track, struct item *item)
+{
+    const unsigned seen = track->in_phase ? track->phase.work.marks : 0;
+    if ((item->work->marks & WORK_EVAL_CALL) && (seen & TRAINS) &&
+        !(seen & WORK_UPDATE)) {
+        int64_t time_ns = work_total(item->work);
+        work_clear(item->work);
+        item->work->cut_ns[CUT_EVAL] = time_ns;
+    }
 }
 
 void phase_item(struct track *track, struct item *item)
 {
-    track->last_ns = item->end_ns;
     move_overlays(track, item);
+    clip(track, item);
+    cut_call(track, item);
+    track->last_ns = item->end_ns;
     const bool failed = item->flags & SS_FLAG_FAILED;
     if (failed && (item->stage == SS_STAGE_DATA || item->stage == SS_STAGE_COMPUTE)) {
         end_iteration(track, item);
-    } else if (item->stage == SS_STAGE_SETUP) {
+    } else if (item->stage == SS_STAGE_SETUP ||
+               (track->setup_pending &&
+                !(item->work->marks & (WORK_LEADS | WORK_UPDATE)))) {
         keep_setup(track, item);
     } else if (starts_phase(track, item)) {
         start_phase(track, item);

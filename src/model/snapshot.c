@@ -81,10 +81,15 @@ static size_t thread_slots(const struct model *model)
     return count;
 }
 
+static int64_t time_in_steps(const struct snap_loop *loop)
+{
+    return loop->segment_ns[SEGMENT_WARMUP_NS] + loop->segment_ns[SEGMENT_STEADY_NS];
+}
+
 static int compare_loops(const void *a, const void *b)
 {
     const struct snap_loop *x = a, *y = b;
-    int64_t x_ns = x->steady_ns + x->warmup_ns, y_ns = y->steady_ns + y->warmup_ns;
+    int64_t x_ns = time_in_steps(x), y_ns = time_in_steps(y);
     if (x_ns != y_ns) {
         return x_ns < y_ns ? 1 : -1;
     }
@@ -100,8 +105,7 @@ static void put_primary_first(struct snapshot *snapshot)
     size_t best = 0;
     for (size_t i = 1; i < snapshot->loop_count; i++) {
         const struct snap_loop *loop = &snapshot->loops[i], *first = &snapshot->loops[0];
-        double ns = (double)(loop->steady_ns + loop->warmup_ns);
-        if (ns >= 0.99 * (double)(first->steady_ns + first->warmup_ns) &&
+        if ((double)time_in_steps(loop) >= 0.99 * (double)time_in_steps(first) &&
             loop->rank >= 0 && loop->rank < snapshot->loops[best].rank) {
             best = i;
         }
@@ -206,7 +210,7 @@ static const struct loop *primary_loop(const struct model *model,
         for (; loop; loop = loop->next) {
             if (loop->lane == snapshot->loops[0].lane &&
                 loop->tid == snapshot->loops[0].tid &&
-                loop->begin_ns == snapshot->loops[0].begin_ns) {
+                loop_first_ns(loop) == snapshot->loops[0].begin_ns) {
                 return loop;
             }
         }

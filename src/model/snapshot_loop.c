@@ -34,7 +34,8 @@ static bool stage_seen(const struct loop *loop, int stage)
            loop->between.stage_ns[stage] != 0;
 }
 
-static void fill_stages(const struct loop *loop, struct snap_loop *out)
+static void fill_stages(const struct model *model, const struct loop *loop,
+                        struct snap_loop *out)
 {
     const struct cells *cells = &loop->series.cells;
     const int64_t start = out->warmup.start;
@@ -47,7 +48,7 @@ static void fill_stages(const struct loop *loop, struct snap_loop *out)
         stage->share = steady_share(cells, start, i);
         column_quantiles(&loop->series, start, i, &stage->quantiles);
     }
-    if (loop->data_null) {
+    if (loop->data_shared && model->processes[loop->process].overlay_count > 0) {
         out->stage[SS_STAGE_DATA].measured = false;
         out->stage[SS_STAGE_DATA].reason =
             "two loops computed at once: waits cannot be told apart";
@@ -140,9 +141,10 @@ static bool fill_epochs(const struct loop *loop, struct snap_loop *out)
 static void fill_books(const struct track *track, const struct loop *loop,
                        struct snap_loop *out)
 {
-    out->begin_ns = loop->explicit_begin ? loop->begin_ns : loop->first_step_ns;
+    out->begin_ns = loop_first_ns(loop);
     out->end_ns = loop->ended ? loop->end_ns : track->cursor_ns;
     out->wall_ns = out->end_ns - out->begin_ns;
+    out->segment_ns[SEGMENT_COMPILE_NS] = loop->compile_ns;
     out->segment_ns[SEGMENT_WARMUP_NS] = out->warmup_ns;
     out->segment_ns[SEGMENT_STEADY_NS] = loop->step_ns - out->warmup_ns;
     out->segment_ns[SEGMENT_BETWEEN_NS] = loop->between_ns;
@@ -153,9 +155,7 @@ static void fill_books(const struct track *track, const struct loop *loop,
     for (int i = 0; i < MODEL_SEGMENT_COUNT; i++) {
         rest -= out->segment_ns[i];
     }
-    int64_t compile = loop->compile_ns < rest ? loop->compile_ns : rest;
-    out->segment_ns[SEGMENT_COMPILE_NS] = compile > 0 ? compile : 0;
-    out->segment_ns[SEGMENT_STARTUP_NS] = rest - out->segment_ns[SEGMENT_COMPILE_NS];
+    out->segment_ns[SEGMENT_STARTUP_NS] = rest;
 }
 
 static struct interval time_left(const struct loop *loop, const struct snap_loop *out)
@@ -238,7 +238,7 @@ bool snapshot_fill_loop(const struct model *model, const struct thread *thread,
     out->flagged_steps = loop->flagged_steps;
     memcpy(out->plan, loop->plan, sizeof out->plan);
     fill_steady(loop, out);
-    fill_stages(loop, out);
+    fill_stages(model, loop, out);
     fill_books(thread->track, loop, out);
     fill_periods(loop, out);
     fill_slowest(loop, out);

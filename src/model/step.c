@@ -1,6 +1,8 @@
-/* Which phases make a step: rules 2, 3, 4 and 5. A step is open until the next one is sure to
- * count, that is until the next update by the optimizer that made the loop's first update. */
+/* Which phases make a step: rules 2, 3, 4 and 5. The open step has its update; what follows it is
+ * the next one, if its own update is by the optimizer that made the loop's first. */
 #include "model/parts.h"
+
+static const int64_t SAMPLES_MOST = INT64_C(1) << 40; /* of a step; more is nonsense */
 
 static void start_step(struct step *step, int64_t start_ns)
 {
@@ -10,30 +12,30 @@ static void start_step(struct step *step, int64_t start_ns)
     work_clear(&step->work);
 }
 
-static void add_phase(struct step *step, const struct phase *phase)
-{
-    work_add(&step->work, &phase->work);
-    step->last_end_ns = phase->end_ns;
-}
-
 static void absorb(struct step *step, const struct step *next)
 {
     work_add(&step->work, &next->work);
     step->last_end_ns = next->last_end_ns;
 }
 
-static void complete(struct track *track, struct step *step, int64_t end_ns, bool has_end)
+static void complete(struct track *track, int64_t end_ns, bool has_end)
 {
-    step->end_ns = end_ns;
-    loop_add_step(track, step, has_end);
+    track->has_step = false;
+    track->step.end_ns = end_ns;
+    loop_add_step(track, &track->step, has_end);
 }
 
-static enum step_source source_of(const struct track *track, const struct work *work)
+static void open_step(struct track *track, const struct step *step)
 {
-    if (work->marks & WORK_TRAIN_CALL) {
-        return SOURCE_TRAINER;
-    }
-    return track->jit.decided && !track->jit.off ? SOURCE_JIT : SOURCE_UPDATES;
+    track->step = *step;
+    track->has_step = loop_open_step(track, step->start_ns);
+}
+
+static enum step_source source_of(const struct work *work)
+{
+    return work->marks & WORK_TRAIN_CALL  ? SOURCE_TRAINER
+           : work->marks & WORK_OPTIMIZER ? SOURCE_UPDATES
+                                          : SOURCE_JIT;
 }
 
 static enum step_source present_source(const struct track *track)
@@ -44,298 +46,260 @@ static enum step_source present_source(const struct track *track)
 /* Whether the update in this work makes steps here; a source that loses only refines stages. */
 static bool is_update(const struct track *track, const struct work *work)
 {
-    return (work->marks & WORK_UPDATE) && source_of(track, work) >= present_source(track);
+    return (work->marks & WORK_UPDATE) && source_of(work) >= present_source(track);
 }
 
 /* Rule 5 is for loops that nobody announced, and for optimizers that can be told apart. */
 static bool is_foreign(const struct track *track, const struct work *work)
 {
     const struct loop *loop = track->loop;
-    return loop && !loop->explicit_begin && loop->owner_count > 0 && work->update_owner &&
-           source_of(track, work) == SOURCE_UPDATES &&
+    return loop && !loop->explicit_begin && loop->source == SOURCE_UPDATES &&
+           source_of(work) == SOURCE_UPDATES && loop->owner_count > 0 &&
            !loop_has_owner(loop, work->update_owner);
 }
 
-static void note_update(struct track *track, const struct step *step)
+/* A start counts only if the next update is by the optimizer of the loop's first (rule 3). */
+static bool is_counted(const struct loop *loop, const struct work *work)
 {
-    struct loop *loop = loop_current(track, step->start_ns);
-    track->saw_update = true;
-    if (loop) {
-        loop_raise_source(track, source_of(track, &step->work));
-        loop_add_owner(loop, step->work.update_owner);
+    return loop->source != SOURCE_UPDATES || loop->owner_count == 0 ||
+           loop->owners[0] == work->update_owner;
+}
+
+/* Work outside of steps, as that of a step that does not count. */
+static void drop_step(struct track *track, bool *has_step, const struct step *step)
+{
+    if (*has_step) {
+        *has_step = false;
+        work_add(&track->gap, &step->work);
     }
+}
+
+/* The first of a better source: all that was counted before is start-up. */
+static void raise_source(struct track *track, enum step_source source)
+{
+    if (source > present_source(track)) {
+        drop_step(track, &track->has_step, &track->step);
+        for (int i = 0; i < track->foreign_count; i++) {
+            work_add(&track->gap, &track->foreign[i].gap);
+            work_add(&track->gap, &track->foreign[i].step.work);
+        }
+        track->foreign_count = 0;
+        loop_raise_source(track, source);
+    }
+}
+
+/* A start with its update. It becomes the open step, or is part of the one that is open. */
+static void take_update(struct track *track, const struct step *next)
+{
+    struct loop *loop = loop_current(track, next->start_ns);
+    if (!loop) {
+        return;
+    }
+    raise_source(track, source_of(&next->work));
+    track->saw_update = true;
+    if (is_counted(loop, &next->work)) {
+        if (track->has_step) {
+            complete(track, next->start_ns, true);
+        }
+        open_step(track, next);
+    } else if (track->has_step) {
+        absorb(&track->step, next);
+    } else {
+        work_add(&track->gap, &next->work);
+    }
+    loop_add_owner(loop, next->work.update_owner);
+    if (track->has_step && next->end_ns) {
+        complete(track, next->end_ns, true);
+    }
+}
+
+/* Once more, now that it is known what those updates are. */
+static void replay_foreign(struct track *track)
+{
+    struct work after = track->gap;
+    int count = track->foreign_count;
+    work_clear(&track->gap);
+    track->foreign_count = 0;
+    for (int i = 0; i < count; i++) {
+        work_add(&track->gap, &track->foreign[i].gap);
+        take_update(track, &track->foreign[i].step);
+    }
+    work_add(&track->gap, &after);
 }
 
 /* Sixteen updates in a row by others: two models trained one after the other are two loops. */
 static void foreign_loop(struct track *track)
 {
     if (track->has_step) {
-        track->has_step = false;
-        complete(track, &track->step, track->step.last_end_ns, false);
+        complete(track, track->step.last_end_ns, false);
     }
-    int count = track->foreign_count;
-    track->foreign_count = 0;
     loop_end(track, track->cursor_ns, false);
-    for (int i = 0; i < count; i++) {
-        struct step *step = &track->foreign[i];
-        note_update(track, step);
-        if (step->end_ns) {
-            complete(track, step, step->end_ns, true);
-        } else {
-            track->step = *step;
-            track->has_step = track->updated = true;
-        }
-    }
+    replay_foreign(track);
 }
 
 static void push_foreign(struct track *track, const struct step *step)
 {
-    track->foreign[track->foreign_count++] = *step;
-    if (track->foreign_count == FOREIGN_UPDATES) {
+    track->foreign[track->foreign_count].step = *step;
+    track->foreign[track->foreign_count].gap = track->gap;
+    work_clear(&track->gap);
+    track->gap_eval_ns = 0;
+    if (++track->foreign_count == FOREIGN_UPDATES) {
         foreign_loop(track);
     }
 }
 
-/* They were part of this loop after all: of the open step (a GAN's other optimizer), or steps. */
+/* They were part of this loop after all, as a GAN's other optimizer. */
 static void take_back_foreign(struct track *track)
 {
-    for (int i = 0; i < track->foreign_count; i++) {
-        struct step *step = &track->foreign[i];
-        loop_add_owner(track->loop, step->work.update_owner);
-        if (track->has_step && track->updated) {
-            absorb(&track->step, step);
-        } else {
-            complete(track, step, step->end_ns ? step->end_ns : step->last_end_ns, true);
+    if (track->foreign_count > 0) {
+        for (int i = 0; i < track->foreign_count; i++) {
+            loop_add_owner(track->loop, track->foreign[i].step.work.update_owner);
         }
+        replay_foreign(track);
     }
-    track->foreign_count = 0;
 }
 
-static struct step *open_foreign(struct track *track)
+/* Where work goes that starts nothing; NULL: it is outside of steps. */
+static struct step *present_step(struct track *track)
 {
-    struct step *last =
-        track->foreign_count ? &track->foreign[track->foreign_count - 1] : NULL;
-    return last && !last->end_ns ? last : NULL;
+    if (track->has_next) {
+        return &track->next;
+    }
+    if (track->foreign_count > 0) {
+        struct step *last = &track->foreign[track->foreign_count - 1].step;
+        return last->end_ns ? NULL : last;
+    }
+    return track->has_step ? &track->step : NULL;
 }
 
-/* Where work goes that starts nothing. */
-static struct work *present_work(struct track *track)
+static void add_loose(struct track *track, const struct work *work, int64_t end_ns)
 {
-    if (track->has_tentative) {
-        return &track->tentative.work;
+    struct step *step = present_step(track);
+    work_add(step ? &step->work : &track->gap, work);
+    if (step) {
+        step->last_end_ns = end_ns;
     }
-    struct step *foreign = open_foreign(track);
-    if (foreign) {
-        return &foreign->work;
+}
+
+static void end_next(struct track *track)
+{
+    struct step next = track->next;
+    track->has_next = false;
+    if (is_foreign(track, &next.work)) {
+        push_foreign(track, &next);
+    } else {
+        take_back_foreign(track);
+        take_update(track, &next);
     }
-    return track->has_step ? &track->step.work : &track->gap;
 }
 
 void step_loose(struct track *track, const struct work *work, int64_t end_ns)
 {
-    work_add(present_work(track), work);
-    if (track->has_step && !track->has_tentative && !track->foreign_count) {
-        track->step.last_end_ns = end_ns;
-    }
-    if (is_update(track, work) && present_source(track) != SOURCE_USER &&
-        track->has_step && !track->updated && !track->has_tentative) {
-        track->updated = true;
-        note_update(track, &track->step);
+    add_loose(track, work, end_ns);
+    if (track->has_next && is_update(track, work)) {
+        end_next(track);
     }
 }
 
-static void move_to_gap(struct track *track)
-{
-    work_add(&track->gap, &track->step.work);
-    track->has_step = false;
-}
-
-/* Rule 4, the first step of a loop that nobody announced: the step that will be the first is only
- * known at its update, so the place where it would start moves on until then. */
-static void find_first_step(struct track *track, const struct phase *phase)
-{
-    const unsigned marks = phase->work.marks;
-    bool after_setup = phase->lead_start_ns < phase->start_ns;
-    bool anchor = after_setup || (!track->seen_setup && (marks & WORK_DATA));
-    if (anchor && track->has_step) {
-        move_to_gap(track);
-    }
-    work_add(track->has_step ? &track->step.work : &track->gap, &phase->lead_in);
-    track->seen_setup = track->seen_setup || after_setup;
-    bool starts =
-        anchor ||
-        (marks & (WORK_TRAIN_FORWARD | WORK_TRAIN_COMPUTE | WORK_UPDATE | WORK_BACKWARD));
-    if (!track->has_step && starts) {
-        start_step(&track->step, phase->start_ns);
-        track->has_step = true;
-        track->updated = false;
-    }
-    if (track->has_step) {
-        add_phase(&track->step, phase);
-    } else {
-        work_add(&track->gap, &phase->work);
-    }
-}
-
-static bool is_first(const struct track *track)
+bool step_is_first(const struct track *track)
 {
     return !track->saw_update && !(track->loop && track->loop->explicit_begin);
 }
 
-/* The open step has no update yet: the phase belongs to it, or opens it. */
-static void feed_step(struct track *track, const struct phase *phase)
+/* Rule 4, the first step of a loop that nobody announced: the step that will be the first is only
+ * known at its update, so the place where it would start moves on until then. */
+static bool starts_first(struct track *track, const struct phase *phase)
 {
-    if (is_first(track)) {
-        find_first_step(track, phase);
-    } else {
-        work_add(present_work(track), &phase->lead_in);
-        if (!track->has_step) {
-            start_step(&track->step, phase->start_ns);
-            track->has_step = true;
-            track->updated = false;
-        }
-        add_phase(&track->step, phase);
+    const unsigned marks = phase->work.marks;
+    bool after_setup = phase->lead_start_ns < phase->start_ns;
+    bool anchor = after_setup || (!track->seen_setup && (marks & WORK_DATA));
+    track->seen_setup = track->seen_setup || after_setup;
+    if (anchor) {
+        drop_step(track, &track->has_next, &track->next);
     }
-    if (!track->has_step || !is_update(track, &phase->work)) {
-        return;
-    }
-    if (is_foreign(track, &track->step.work)) {
-        track->has_step = false;
-        push_foreign(track, &track->step);
-        return;
-    }
-    if (track->foreign_count) {
-        bool open = track->has_step;
-        track->has_step = false; /* those before it are steps of their own */
-        take_back_foreign(track);
-        track->has_step = open;
-    }
-    track->updated = true;
-    note_update(track, &track->step);
-}
-
-/* The open step has its update: the phase may begin the next one. */
-static void feed_tentative(struct track *track, const struct phase *phase)
-{
-    if (!track->has_tentative) {
-        work_add(present_work(track), &phase->lead_in);
-        start_step(&track->tentative, phase->start_ns);
-        track->has_tentative = true;
-    } else {
-        work_add(&track->tentative.work, &phase->lead_in);
-    }
-    add_phase(&track->tentative, phase);
-    if (!is_update(track, &phase->work)) {
-        return;
-    }
-    const struct loop *loop = track->loop;
-    uint32_t owner = track->tentative.work.update_owner;
-    bool counts = !owner || source_of(track, &phase->work) != SOURCE_UPDATES ||
-                  owner == loop->owners[0];
-    track->has_tentative = false;
-    if (is_foreign(track, &track->tentative.work)) {
-        push_foreign(track, &track->tentative);
-        return;
-    }
-    if (track->foreign_count) {
-        take_back_foreign(track);
-    }
-    if (counts) {
-        complete(track, &track->step, track->tentative.start_ns, true);
-        track->step = track->tentative;
-        note_update(track, &track->step);
-    } else { /* another optimizer of the same iteration */
-        loop_add_owner(track->loop, owner);
-        absorb(&track->step, &track->tentative);
-    }
+    return anchor || (marks & (WORK_TRAIN_FORWARD | WORK_TRAIN_COMPUTE | WORK_UPDATE |
+                               WORK_BACKWARD));
 }
 
 void step_phase(struct track *track, const struct phase *phase)
 {
-    if (present_source(track) == SOURCE_USER) {
-        struct work *work = present_work(track);
-        work_add(work, &phase->lead_in);
-        work_add(work, &phase->work);
-        track->step.last_end_ns = phase->end_ns;
-        return;
+    bool starts = present_source(track) != SOURCE_USER;
+    if (starts && step_is_first(track)) {
+        starts = starts_first(track, phase);
     }
-    struct step *foreign = open_foreign(track);
-    if (foreign && !track->has_tentative) {
-        work_add(&foreign->work, &phase->lead_in);
-        foreign->end_ns = phase->start_ns;
-        struct phase rest = *phase;
-        work_clear(&rest.lead_in);
-        rest.lead_start_ns = rest.start_ns;
-        (track->has_step ? feed_tentative : feed_step)(track, &rest);
-        return;
+    if (phase->lead_start_ns < phase->start_ns) {
+        add_loose(track, &phase->lead_in, phase->lead_end_ns);
     }
-    (track->has_step && track->updated ? feed_tentative : feed_step)(track, phase);
+    if (starts && !track->has_next) {
+        track->has_next = true;
+        start_step(&track->next, phase->start_ns);
+    }
+    step_loose(track, &phase->work, phase->end_ns);
 }
 
 void step_mark(struct track *track, int64_t now_ns, uint64_t samples)
 {
-    phase_split(track);
-    if (present_source(track) != SOURCE_USER) {
-        if (track->has_step) {
-            move_to_gap(track);
-        }
-        track->has_tentative = false;
-        track->foreign_count = 0;
-        if (!loop_current(track, now_ns)) {
-            return;
-        }
-        loop_raise_source(track, SOURCE_USER);
+    const struct step step = {
+        .start_ns = now_ns,
+        .last_end_ns = now_ns,
+        .samples = samples < (uint64_t)SAMPLES_MOST ? (int64_t)samples : SAMPLES_MOST};
+    phase_point(track, now_ns);
+    drop_step(track, &track->has_next, &track->next);
+    if (!loop_current(track, now_ns)) {
+        return;
     }
+    raise_source(track, SOURCE_USER);
     if (track->has_step) {
-        complete(track, &track->step, now_ns, true);
+        complete(track, now_ns, true);
     }
     track->saw_update = true;
-    track->has_step = track->updated = true;
-    start_step(&track->step, now_ns);
-    track->step.samples = (int64_t)samples;
+    open_step(track, &step);
 }
 
-/* What was begun after the last update made no step: it is time between. */
-static void drop_tentative(struct track *track)
+/* A mark before an iterator that had nothing left starts no step. */
+static bool is_empty(const struct track *track)
 {
-    if (track->has_tentative) {
-        track->has_tentative = false;
-        work_add(&track->gap, &track->tentative.work);
-    }
+    return present_source(track) == SOURCE_USER && !(track->step.work.marks & WORK_LEADS);
 }
 
-void step_early_end(struct track *track, int64_t now_ns)
+void step_early_end(struct track *track, int64_t now_ns, bool failed)
 {
-    struct step *foreign = open_foreign(track);
-    int64_t end_ns = track->has_tentative ? track->tentative.start_ns : now_ns;
-    if (foreign) {
-        foreign->end_ns = end_ns;
+    int64_t end_ns = track->has_next ? track->next.start_ns : now_ns;
+    if (track->foreign_count > 0) {
+        struct step *last = &track->foreign[track->foreign_count - 1].step;
+        last->end_ns = last->end_ns ? last->end_ns : end_ns;
+    } else if (track->has_step && failed && is_empty(track)) {
+        drop_step(track, &track->has_step, &track->step);
+    } else if (track->has_step) {
+        complete(track, end_ns, true);
     }
-    if (track->has_step && !track->foreign_count) {
-        track->has_step = false;
-        if (track->updated) {
-            complete(track, &track->step, end_ns, true);
-        } else {
-            work_add(&track->gap, &track->step.work);
-        }
-    }
-    drop_tentative(track);
+    /* What was begun after the last update made no step: it is time between. */
+    drop_step(track, &track->has_next, &track->next);
 }
 
-void step_finish(struct track *track)
+void step_end_loop(struct track *track, int64_t now_ns)
 {
-    jit_decide(track);
-    phase_split(track);
-    if (track->foreign_count) { /* all to the end: another loop */
+    phase_point(track, now_ns);
+    if (track->foreign_count > 0) { /* all to the end: another loop */
         foreign_loop(track);
     }
-    drop_tentative(track);
-    bool user = present_source(track) == SOURCE_USER;
-    bool counts = user ? (track->step.work.marks & WORK_LEADS) != 0 : track->updated;
-    if (track->has_step && counts) {
-        complete(track, &track->step, track->step.last_end_ns, false);
-    } else if (track->has_step) {
-        work_add(&track->gap, &track->step.work);
+    step_early_end(track, now_ns, false);
+}
+
+void step_close(struct track *track)
+{
+    phase_settle(track);
+    if (track->foreign_count > 0) {
+        foreign_loop(track);
     }
-    track->has_step = false;
+    if (track->has_step && is_empty(track)) {
+        if (track->stop_ns >= track->step.start_ns) {
+            complete(track, track->stop_ns, true);
+        } else {
+            drop_step(track, &track->has_step, &track->step);
+        }
+    } else if (track->has_step) {
+        complete(track, track->step.last_end_ns, false);
+    }
+    drop_step(track, &track->has_next, &track->next);
 }

@@ -5,37 +5,50 @@
 #include <stdlib.h>
 #include <string.h>
 
-static struct level *level_at(struct thread *thread, uint32_t depth)
+static bool make_levels(struct thread *thread, uint32_t count)
 {
-    if (depth >= thread->level_count) {
-        uint32_t count = depth < 6 ? 8 : depth + 8;
-        struct level *grown = realloc(thread->levels, count * sizeof *grown);
-        if (!grown) {
-            thread->model->error = SS_E_NOMEM;
-            return NULL;
-        }
-        memset(grown + thread->level_count, 0,
-               (count - thread->level_count) * sizeof *grown);
-        thread->levels = grown;
-        thread->level_count = count;
+    if (count <= thread->level_count) {
+        return true;
     }
-    return &thread->levels[depth];
+    count = count < 8 ? 8 : count + 8;
+    struct level *grown = realloc(thread->levels, count * sizeof *grown);
+    if (!grown) {
+        thread->model->error = SS_E_NOMEM;
+        return false;
+    }
+    memset(grown + thread->level_count, 0, (count - thread->level_count) * sizeof *grown);
+    thread->levels = grown;
+    thread->level_count = count;
+    return true;
 }
 
 static void clear_level(struct level *level)
 {
-    level->covered_ns = level->last_ns = 0;
-    work_clear(&level->work);
+    if (level->used) {
+        level->used = false;
+        level->covered_ns = 0;
+        work_clear(&level->work);
+    }
+}
+
+static void note_level(struct level *level, int64_t first_ns, int64_t last_ns,
+                       int64_t covered_ns)
+{
+    level->first_ns =
+        level->used && level->first_ns < first_ns ? level->first_ns : first_ns;
+    level->last_ns = level->used && level->last_ns > last_ns ? level->last_ns : last_ns;
+    level->covered_ns += covered_ns;
+    level->used = true;
 }
 
 /* A parent may be lost (dropped records): its children then hang one level too deep. */
 static void fold_deeper(struct thread *thread, uint32_t depth)
 {
-    for (; thread->deepest > depth; thread->deepest--) {
-        struct level *deep = &thread->levels[thread->deepest];
-        if (deep->last_ns) {
+    for (uint32_t i = thread->deepest; i > depth; i--) {
+        struct level *deep = &thread->levels[i];
+        if (deep->used) {
             work_add(&deep[-1].work, &deep->work);
-            deep[-1].last_ns = deep->last_ns;
+            note_level(&deep[-1], deep->first_ns, deep->last_ns, deep->covered_ns);
             clear_level(deep);
         }
     }
@@ -62,28 +75,47 @@ static unsigned marks_of(const struct model_name *name)
     marks |= name->stage == SS_STAGE_DATA ? WORK_DATA : 0;
     marks |= name->stage == SS_STAGE_BACKWARD ? WORK_BACKWARD : 0;
     marks |= name->stage == SS_STAGE_SYNC ? WORK_SYNC : 0;
-    marks |= name->role == SS_ROLE_UPDATE ? WORK_UPDATE : 0;
+    marks |= name->role == SS_ROLE_UPDATE ? WORK_UPDATE | WORK_OPTIMIZER : 0;
     marks |= name->role == SS_ROLE_TRAIN_CALL ? WORK_UPDATE | WORK_TRAIN_CALL : 0;
     return marks;
 }
 
-static void mark_forward(struct work *work, unsigned flags)
+static unsigned marks_of_flags(const struct model_name *name, unsigned flags)
 {
-    bool eval = (flags & SS_FLAG_EVAL) && !(flags & SS_FLAG_TRAIN);
-    work->marks |= eval ? WORK_EVAL_FORWARD : WORK_TRAIN_FORWARD;
-    work->forwards++;
+    const bool eval = name->role == SS_ROLE_EVAL_CALL ||
+                      ((flags & SS_FLAG_EVAL) && !(flags & SS_FLAG_TRAIN));
+    switch (name->stage) {
+    case SS_STAGE_FORWARD:
+        return eval ? WORK_EVAL_FORWARD : WORK_TRAIN_FORWARD;
+    case SS_STAGE_COMPUTE:
+        return eval ? WORK_EVAL_FORWARD : WORK_TRAIN_COMPUTE;
+    default:
+        return 0;
+    }
 }
 
-static void mark_update(struct work *work, const struct model_name *name,
-                        const struct ss_record *record)
+/* A train call stands for all updates in it, an optimizer's for itself. */
+static void mark_update(struct work *work, const struct model_name *name, int64_t arg)
 {
-    work->updates++;
     if (name->role == SS_ROLE_TRAIN_CALL) {
-        work->train_steps += record->u.arg > 0 ? record->u.arg : 1;
+        int32_t steps = arg < 1                  ? 1
+                        : arg > TRAIN_STEPS_MOST ? TRAIN_STEPS_MOST
+                                                 : (int)arg;
+        work->train_steps += steps;
+        work->updates = steps;
         work->update_owner = name->owner;
     } else {
+        work->updates++;
         work->update_owner = work->update_owner ? work->update_owner : name->owner;
     }
+}
+
+/* `sync` and `transfer` directly inside an optimizer are a detail of it (rule 7). */
+static bool is_detail(const struct model_name *name, const struct ss_record *record)
+{
+    return (name->stage == SS_STAGE_SYNC || name->stage == SS_STAGE_TRANSFER) &&
+           (record->nest & SS_NEST_OPEN) &&
+           (record->nest & SS_NEST_STAGE) == SS_STAGE_OPTIMIZER;
 }
 
 /* What a span means for steps; nothing inside a closed span means anything (rule 6). */
@@ -97,43 +129,38 @@ static void mark_work(struct work *work, const struct model_name *name,
         work->marks |= name->marks & WORK_SYNC;
         return;
     }
-    work->marks |= name->marks;
+    const unsigned leads = is_detail(name, record) ? WORK_LEADS : 0;
+    work->marks |= (name->marks & ~leads) | marks_of_flags(name, flags);
+    work->batches += name->stage == SS_STAGE_DATA;
     if (name->marks & WORK_UPDATE) {
-        mark_update(work, name, record);
-    }
-    if (name->stage == SS_STAGE_DATA) {
-        work->batches++;
-    } else if (name->stage == SS_STAGE_FORWARD) {
-        mark_forward(work, flags);
-    } else if (name->stage == SS_STAGE_COMPUTE && !(flags & SS_FLAG_EVAL)) {
-        work->marks |= WORK_TRAIN_COMPUTE;
+        mark_update(work, name, record->u.arg);
     }
 }
 
-/* Puts a span's own time on its stage, or on the cut that it is. */
-static void own_time(struct thread *thread, struct work *work, bool has_inside,
-                     const struct model_name *name, const struct ss_record *record)
+/* More inside a span than it is long: some of that was in another one, whose record is lost, or was
+ * appended over others, which is our error. */
+static void drop_times(struct thread *thread, struct work *work, bool orphans,
+                       int64_t excess_ns)
 {
-    int64_t duration = record->end_ns - record->start_ns;
-    int64_t own = duration;
-    if (has_inside) {
-        own -= work_stage_total(work) + work_cut_total(work);
+    if (orphans) {
+        thread->model->orphan_spans++;
+    } else {
+        thread->model->negative_ns += excess_ns;
     }
-    if (own < 0) { /* spans that were appended over others: the excess is our error */
-        thread->model->negative_ns -= own;
-        work_clear(work);
-        own = duration;
-    }
-    unsigned around = record->nest & SS_NEST_STAGE;
-    unsigned stage = name->stage;
-    bool detail = (stage == SS_STAGE_SYNC || stage == SS_STAGE_TRANSFER) &&
-                  (record->nest & SS_NEST_OPEN) && around == SS_STAGE_OPTIMIZER;
-    int cut = record->nest & SS_NEST_CLOSED ? -1 : work_cut_of_stage(stage);
+    work_clear_times(work);
+}
+
+/* Puts a span's own time on its stage, or on the cut that it is. */
+static void own_time(struct work *work, const struct model_name *name,
+                     const struct ss_record *record, int64_t own_ns)
+{
+    int cut = record->nest & SS_NEST_CLOSED ? -1 : work_cut_of_stage(name->stage);
     if (cut >= 0) {
         work_clear(work);
-        work->cut_ns[cut] = duration;
+        work->cut_ns[cut] = record->end_ns - record->start_ns;
     } else {
-        work_put(work, detail ? SS_STAGE_OPTIMIZER : stage, own);
+        work_put(work, is_detail(name, record) ? SS_STAGE_OPTIMIZER : name->stage,
+                 own_ns);
     }
 }
 
@@ -147,6 +174,29 @@ static void keep_gc_only(struct work *work)
         work_put(work, SS_STAGE_GC, gc);
     }
     work->marks = flagged;
+}
+
+/* Makes the work below a span that of the span itself. */
+static void close_span(struct thread *thread, struct level *below,
+                       const struct model_name *name, const struct ss_record *record)
+{
+    struct work *work = &below->work;
+    int64_t own_ns = record->end_ns - record->start_ns;
+    if (below->used) {
+        int64_t inside_ns = work_total(work);
+        if (inside_ns > own_ns) {
+            drop_times(thread, work, below->first_ns < record->start_ns,
+                       inside_ns - own_ns);
+        } else {
+            own_ns -= inside_ns;
+        }
+    }
+    own_time(work, name, record, own_ns);
+    mark_work(work, name, record);
+    if (record->nest & SS_NEST_CLOSED) {
+        keep_gc_only(work);
+    }
+    below->used = true;
 }
 
 static void add_to_name(struct model_name *name, const struct ss_record *record,
@@ -171,10 +221,10 @@ static void emit(struct thread *thread, const struct ss_record *record, uint32_t
     const struct model_name *name = &thread->model->names.name[number];
     struct item item = {.start_ns = record->start_ns,
                         .end_ns = record->end_ns,
-                        .name = number,
+                        .kind = SS_KIND_SPAN,
+                        .owner = name->owner,
                         .stage = name->stage,
                         .role = name->role,
-                        .scope = name->scope,
                         .flags = record->flags,
                         .work = work};
     struct track *track = track_of(thread);
@@ -183,26 +233,54 @@ static void emit(struct thread *thread, const struct ss_record *record, uint32_t
     }
 }
 
+/* A lane may begin in the middle: its first record is then inside a span that began before. */
+static void begin_earlier(struct thread *thread, int64_t start_ns)
+{
+    struct track *track = thread->track;
+    if (!track || !track->booked) {
+        thread->begin_ns = start_ns;
+        if (track) {
+            track->cursor_ns = track->last_ns = start_ns;
+        }
+    }
+}
+
+/* The level of a span, and the one below it with what nests in the span. */
+static struct level *enter_level(struct thread *thread, const struct ss_record *record)
+{
+    if (!make_levels(thread, record->depth + 2u)) {
+        return NULL;
+    }
+    if (thread->deepest > record->depth + 1u) {
+        fold_deeper(thread, record->depth + 1u);
+    }
+    thread->deepest = record->depth;
+    struct level *own = &thread->levels[record->depth];
+    struct level *below = own + 1;
+    if (below->used && below->first_ns < record->start_ns &&
+        below->last_ns <= record->start_ns) {
+        thread->model->orphan_spans++; /* their parent was dropped */
+        clear_level(below);
+    }
+    return own;
+}
+
 void tree_span(struct thread *thread, const struct ss_record *record)
 {
     struct model *model = thread->model;
     uint32_t number = model_names_find(&model->names, thread->process, record->name);
     struct model_name *name = &model->names.name[number];
     int64_t duration = record->end_ns - record->start_ns;
-    if (!level_at(thread, record->depth + 1u)) {
+    struct level *own = enter_level(thread, record);
+    if (!own) {
         return;
     }
-    fold_deeper(thread, record->depth + 1u);
-    thread->deepest = record->depth; /* what is below it will be taken */
-    struct level *own = &thread->levels[record->depth];
     struct level *below = own + 1;
-    if (below->last_ns && below->last_ns <= record->start_ns) {
-        model->orphan_spans++; /* their parent was dropped */
-        clear_level(below);
+    if (record->start_ns < thread->begin_ns) {
+        begin_earlier(thread, record->start_ns);
     }
     add_to_name(name, record, duration - below->covered_ns);
-    own->covered_ns += duration;
-    own->last_ns = record->end_ns;
+    note_level(own, record->start_ns, record->end_ns, duration);
     if (thread->track && thread->track->loop) {
         loop_add_name(thread->track, number, duration);
     }
@@ -212,25 +290,15 @@ void tree_span(struct thread *thread, const struct ss_record *record)
             overlay_add(&model->processes[thread->process], record->start_ns,
                         record->end_ns);
         }
-        clear_level(below);
-        return;
-    }
-    if (name->stage ==
-        SS_STAGE_USER) { /* transparent: what is in it belongs to what is around */
-        work_add(&own->work, &below->work);
-        clear_level(below);
-        return;
-    }
-    struct work *work = &below->work; /* what nests in it becomes its own */
-    own_time(thread, work, below->last_ns != 0, name, record);
-    mark_work(work, name, record);
-    if (record->nest & SS_NEST_CLOSED) {
-        keep_gc_only(work);
-    }
-    if (record->nest & SS_NEST_OPAQUE) {
-        work_add(&own->work, work);
+    } else if (name->stage == SS_STAGE_USER) {
+        work_add(&own->work, &below->work); /* transparent */
     } else {
-        emit(thread, record, number, work);
+        close_span(thread, below, name, record);
+        if (record->nest & SS_NEST_OPAQUE) {
+            work_add(&own->work, &below->work);
+        } else {
+            emit(thread, record, number, &below->work);
+        }
     }
     clear_level(below);
 }

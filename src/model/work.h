@@ -1,5 +1,5 @@
-/* Work: what a stretch of a loop thread held, by stage. Stretches are added up: spans into items,
- * items into phases, phases into steps. */
+/* Work: what a stretch of a loop thread held, by stage. Stretches are added up in the order of time:
+ * spans into items, items into phases, phases into steps. */
 #ifndef MODEL_WORK_H
 #define MODEL_WORK_H
 
@@ -13,24 +13,26 @@ enum work_marks {
     WORK_DATA = 1 << 1,  /* waited for a batch */
     WORK_BACKWARD = 1 << 2,
     WORK_TRAIN_COMPUTE = 1 << 3,
-    WORK_EVAL_FORWARD = 1 << 4, /* a forward with gradients off */
+    WORK_EVAL_FORWARD = 1 << 4, /* a forward, or a compute, with gradients off */
     WORK_TRAIN_FORWARD = 1 << 5,
-    WORK_UPDATE = 1 << 6,
+    WORK_UPDATE = 1 << 6, /* of any source; which: the next two, else a jitted call */
     WORK_TRAIN_CALL = 1 << 7,
-    WORK_SYNC = 1 << 8,
-    WORK_PERTURBED = 1 << 9, /* in the books, in no quantile */
-    WORK_UNFINISHED = 1 << 10
+    WORK_OPTIMIZER = 1 << 8,
+    WORK_EVAL_CALL = 1 << 9, /* of a jitted function that does not train */
+    WORK_SYNC = 1 << 10,
+    WORK_PERTURBED = 1 << 11, /* in the books, in no quantile */
+    WORK_UNFINISHED = 1 << 12
 };
 
 /* A span has one stage, a step some: only those in `stages` are looked at, the others are 0. */
 struct work {
     int64_t cut_ns[CUT_COUNT]; /* evaluation, prediction, checkpoint outside callbacks */
+    int64_t late_compile_ns;   /* of stage compile: after the first update in here */
     int32_t batches;           /* waits for data that gave one */
-    int32_t forwards;
     int32_t updates;
     uint32_t update_owner; /* whose the first update was; 0: none */
-    int64_t train_steps;   /* that train calls made */
     unsigned marks;        /* enum work_marks */
+    int64_t train_steps;   /* that train calls made */
     uint32_t stages;       /* bits: stages that it has */
     int64_t stage_ns
         [SS_STAGE_COUNT]; /* exclusive: they add up, cuts included, to covered time */
@@ -43,10 +45,16 @@ static inline void work_put(struct work *work, unsigned stage, int64_t ns)
     work->stages |= 1u << stage;
 }
 
+/* `from` comes after `to`. */
 void work_add(struct work *to, const struct work *from);
 void work_clear(struct work *work);
-int64_t work_stage_total(const struct work *work);
-int64_t work_cut_total(const struct work *work);
+void work_clear_times(struct work *work);
+
+/* Of stages and cuts. */
+int64_t work_total(const struct work *work);
+
+/* Takes time off, from this stage first, then from what has most. */
+void work_shorten(struct work *work, unsigned stage, int64_t ns);
 
 /* CUT_* of a stage, -1: it is not cut out of steps. */
 int work_cut_of_stage(unsigned stage);

@@ -8,7 +8,7 @@
 static const char *const meanings[] = {MODEL_SEGMENTS(SEGMENT_MEANING)};
 
 static void add_row(struct table *table, const struct snap_thread *thread, int segment,
-                    struct units_scale scale)
+                    struct units_scale scale, bool has_steps)
 {
     const double ns = (double)thread->segment_ns[segment];
     const double share = thread->wall_ns > 0 ? ns / (double)thread->wall_ns : 0;
@@ -18,7 +18,9 @@ static void add_row(struct table *table, const struct snap_thread *thread, int s
     table_bar(table, share, BAR_PLAIN);
     table_cell(table, "%s", units_scaled(text, thread->segment_ns[segment], scale));
     table_cell(table, "%s", share_text(text, share));
-    table_cell(table, "%s", meanings[segment]);
+    table_cell(table, "%s",
+               segment == SEGMENT_STARTUP_NS && !has_steps ? "no step was seen"
+                                                           : meanings[segment]);
 }
 
 void report_books(struct report *report)
@@ -41,7 +43,7 @@ void report_books(struct report *report)
     table_column(&table, "", TABLE_TEXT);
     for (int i = 0; i < MODEL_SEGMENT_COUNT; i++)
         if (thread->segment_ns[i] != 0)
-            add_row(&table, thread, i, scale);
+            add_row(&table, thread, i, scale, report->loop != NULL);
     table_cell(&table, "sum");
     table_bar(&table, 0, BAR_PLAIN);
     table_cell(&table, "%s", units_scaled(text, thread->wall_ns, scale));

@@ -165,7 +165,7 @@ static void say_extent(struct report *report)
     struct page *page = &report->page;
     char text[UNITS_SIZE];
 
-    buf_printf(&page->value, "%s steps/s with all that is between the steps",
+    buf_printf(&page->value, "%s steps/s with all between the steps",
                digits_text(text, loop->overall_steps_per_s));
     if (isfinite(loop->samples_per_s.mid))
         buf_printf(&page->value, "; steady %s samples/s",

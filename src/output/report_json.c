@@ -43,7 +43,7 @@ static void put_run(struct json *json, const struct report_input *input)
         json_int(json, "signal", facts->signal);
     else
         json_null(json, "signal");
-    json_int(json, "start_ns", snapshot->begin_ns);
+    json_int(json, "start_ns", report_begin_ns(input));
     json_int(json, "wall_ns", report_wall_ns(input));
     json_int(json, "start_realtime_ns", start_realtime_ns(input->run));
     json_uint(json, "processes", ss_run_processes(input->run));

@@ -68,7 +68,8 @@ void report_span_name(struct buf *out, const struct snap_span *span);
 /* Its share of the steady time; NAN for what is never part of a step: cuts, epoch callbacks. */
 double report_span_share(const struct snap_span *span);
 
-/* The whole time of the run, and what it was: the command, or the executable. */
+/* When the run began and how long it took; what it was: the command, or the executable. */
+int64_t report_begin_ns(const struct report_input *input);
 int64_t report_wall_ns(const struct report_input *input);
 struct ss_text report_info(const struct report_input *input, const char *key);
 struct ss_text report_command(const struct report_input *input);

@@ -90,10 +90,20 @@ double report_span_share(const struct snap_span *span)
     return in_steps && each_step ? span->share.mid : NAN;
 }
 
+/* The command may be a shell around the processes that recorded: it lived longer. */
+int64_t report_begin_ns(const struct report_input *input)
+{
+    const int64_t started_ns = input->facts->started_ns;
+    const int64_t begin_ns = input->snapshot->begin_ns;
+
+    return started_ns > 0 && started_ns < begin_ns ? started_ns : begin_ns;
+}
+
 int64_t report_wall_ns(const struct report_input *input)
 {
-    const struct snapshot *snapshot = input->snapshot;
-    const int64_t ns = snapshot->end_ns - snapshot->begin_ns;
+    const int64_t ended_ns = input->facts->ended_ns;
+    const int64_t end_ns = input->snapshot->end_ns;
+    const int64_t ns = (ended_ns > end_ns ? ended_ns : end_ns) - report_begin_ns(input);
 
     return ns > 0 ? ns : 0;
 }

@@ -68,7 +68,7 @@ static void print_text(struct step_table *table, const struct model_step *step)
     if (table->has_loops)
         sink_printf(table->out, "%4zu", loop_of(snapshot, step));
     sink_printf(table->out, "%*" PRId64 "%*.3f", NUMBER, step->number, START,
-                (double)(step->start_ns - snapshot->begin_ns) * 1e-9);
+                (double)(step->start_ns - report_begin_ns(table->input)) * 1e-9);
     sink_printf(table->out, "%*s", TIME,
                 scale_text(text, (double)step->time_ns, table->scale));
     for (int i = 0; i < table->stages; i++) {

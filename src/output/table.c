@@ -130,13 +130,11 @@ static void add_cell(struct buf *line, const char *cell, enum table_kind kind,
         buf_add_repeated(line, ' ', space);
 }
 
-static void end_line(struct page *page)
+/* No line ends with spaces. */
+static void trim(struct buf *line)
 {
-    struct buf *line = &page->value;
-
     while (line->size > 0 && line->data[line->size - 1] == ' ')
         line->data[--line->size] = '\0';
-    page_line(page);
 }
 
 static bool has_titles(const struct table *table)
@@ -157,8 +155,9 @@ static void print_titles(const struct table *table, const struct widths *widths,
         add_cell(&page->value, table->column[i].title,
                  kind == TABLE_BAR ? TABLE_TEXT : kind, widths->column[i], style);
     }
+    trim(&page->value);
     buf_add_text(&page->value, style_plain(style));
-    end_line(page);
+    page_line(page);
 }
 
 void table_print(struct table *table, struct page *page, const struct report_style *style)
@@ -175,8 +174,10 @@ void table_print(struct table *table, struct page *page, const struct report_sty
         buf_add_repeated(&page->value, ' ', column > 0 ? widths.gap : 0);
         add_cell(&page->value, cell, table->column[column].kind, widths.column[column],
                  style);
-        if (column + 1 == table->columns)
-            end_line(page);
+        if (column + 1 == table->columns) {
+            trim(&page->value);
+            page_line(page);
+        }
     }
     buf_reset(&table->cells);
     table->count = 0;

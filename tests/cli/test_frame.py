@@ -24,6 +24,23 @@ Exit codes: 0 fine, 1 a check failed, 2 wrong usage, 3 data that can not be
 read or written.
 """
 
+REPORT_HELP = """\
+Usage: stepscope report [OPTIONS] [RUN]
+
+Says which stage of a training step takes most of the time and how sure that
+is; then the step by stage, the run by segment, callbacks and spans by name,
+what changed over time and the slowest steps. RUN is a directory or the name
+of a run in stepscope-runs (or STEPSCOPE_DIR); without it, the newest one.
+Runs that go on, were killed or are damaged are reported as far as they go.
+
+Options:
+      --json          one JSON object; docs/report.md says what is in it
+      --epochs        a table of all epochs
+      --steps         a table of all steps; with --json one object a line
+      --deadline T    say whether the whole run ends in 30s, 5m or 1h
+  -h, --help          print this text
+"""
+
 INFO_HELP = """\
 Usage: stepscope info [OPTIONS] RUN
 
@@ -92,7 +109,7 @@ Options:
   -h, --help          print this text
 """
 
-HELP = {"info": INFO_HELP, "dump": DUMP_HELP, "demo": DEMO_HELP, "help": HELP_HELP}
+HELP = {"report": REPORT_HELP, "info": INFO_HELP, "dump": DUMP_HELP, "demo": DEMO_HELP, "help": HELP_HELP}
 
 
 class Help(CommandTest):

@@ -274,26 +274,43 @@ static int restart_200_times(char **unused)
     return 0;
 }
 
-static void *restart_for_ever(void *count)
+static void *record_and_stop(void *stopping)
 {
-    for (;;) {
-        (void)ss_start(NULL);
-        record_spans(1);
-        ss_stop();
-        atomic_fetch_add((atomic_int *)count, 1);
-    }
+    record_spans(1);
+    atomic_store((atomic_bool *)stopping, true);
+    ss_stop();
+    pause();
     return NULL;
 }
 
-static int exit_while_stopping(char **unused)
+/* Tries another moment of the stop each time. */
+static void exit_during_stop(long microseconds)
 {
-    (void)unused;
-    atomic_int count = 0;
-    started(restart_for_ever, &count);
-    while (atomic_load(&count) < 10) {
+    atomic_bool stopping = false;
+    struct timespec begin, now;
+    started(record_and_stop, &stopping);
+    while (!atomic_load(&stopping)) {
         sched_yield();
     }
+    clock_gettime(CLOCK_MONOTONIC, &begin);
+    do {
+        clock_gettime(CLOCK_MONOTONIC, &now);
+    } while ((now.tv_sec - begin.tv_sec) * 1000000 +
+                 (now.tv_nsec - begin.tv_nsec) / 1000 <
+             microseconds);
     exit(3);
+}
+
+static int exit_while_stopping(char **arguments)
+{
+    for (long i = 0; i < strtol(arguments[0], NULL, 10); i++) {
+        pid_t child = fork();
+        if (child == 0) {
+            exit_during_stop(i * 3 % 300);
+        }
+        must_exit_with(child, 3);
+    }
+    return 0;
 }
 
 static atomic_int handled, handled_elsewhere;

@@ -43,6 +43,7 @@ int main(void)
     long steps = 0;
 
     setvbuf(stdout, NULL, _IONBF, 0);
+    setvbuf(stdin, NULL, _IONBF, 0); /* exit() of a worker would rewind a file */
     data = ss_intern("next batch", SS_STAGE_DATA, SS_ROLE_NONE, SS_SCOPE_NONE, NULL);
     compute = ss_intern("train", SS_STAGE_COMPUTE, SS_ROLE_NONE, SS_SCOPE_NONE, NULL);
     work = ss_intern("work", SS_STAGE_USER, SS_ROLE_NONE, SS_SCOPE_NONE, NULL);

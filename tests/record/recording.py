@@ -6,6 +6,7 @@ import ctypes
 import glob
 import json
 import os
+import shutil
 import subprocess
 import tempfile
 import unittest
@@ -82,6 +83,14 @@ class FolderTest(unittest.TestCase):
     def write_file(self, name, data):
         with open(self.path(name), "wb") as file:
             file.write(data)
+
+    def as_user(self, user, name):
+        """How to run a program as somebody else: for Popen, and with a copy that they can read."""
+        if os.geteuid() != 0:
+            self.skipTest("only root may become somebody else")
+        shutil.copy(program(name), self.path("program"))
+        return {"program": self.path("program"), "user": user, "group": user,
+                "extra_groups": []}
 
     def assert_no_file(self, run=None):
         self.assertEqual(files(run or self.run), [])

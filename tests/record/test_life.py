@@ -149,17 +149,15 @@ class OtherPrograms(LifeTest):
         """Then the environment is not to be trusted (secure_getenv)."""
         if recording.is_sanitized():
             self.skipTest("sanitizers do not run with more rights")
-        writer = self.path("writer")
-        shutil.copy(recording.program("life_writer"), writer)
+        nobody = self.as_user(NOBODY, "life_writer")
         os.chmod(self.folder, 0o777)
-        nobody = {"program": writer, "user": NOBODY, "group": NOBODY, "extra_groups": []}
         may_bind_low_ports = struct.pack("<5I", 0x02000001, 1 << 10, 0, 0, 0)
-        if os.geteuid() != 0 or os.statvfs(self.folder).f_flag & os.ST_NOSUID:
+        if os.statvfs(self.folder).f_flag & os.ST_NOSUID:
             self.skipTest("no program can get more rights here")
         self.play("leaf", **nobody)
         self.assertEqual(len(recording.files(self.run)), 1)
         shutil.rmtree(self.run)
-        os.setxattr(writer, "security.capability", may_bind_low_ports)
+        os.setxattr(nobody["program"], "security.capability", may_bind_low_ports)
         self.play("leaf", **nobody)
         self.assertFalse(os.path.exists(self.run))
 
@@ -198,8 +196,8 @@ class Ends(LifeTest):
         self.assertEqual(len(recording.files(self.run)), 2)
 
     def test_one_thread_exits_while_another_stops(self):
-        for _ in range(20):
-            self.play("exit_while_stopping", code=3)
+        """The moment when it hurts is short: a few microseconds."""
+        self.play("exit_while_stopping", "3000" if os.environ.get("SOAK") else "30")
 
 
 class Threads(LifeTest):
@@ -212,8 +210,10 @@ class Threads(LifeTest):
         self.assertLessEqual(len(known["lanes"]), 1 + 8)
 
     def test_cancelled_in_a_span(self):
-        _, known = self.check("cancelled_in_a_span")
-        self.assertEqual(known["lost"]["dropped"], 0)
+        """The span ends with its thread: those of the next one are not inside it."""
+        self.check("cancelled_in_a_span")
+        depths = {(span["name"], span["depth"]) for span in recording.records(self.run, "span")}
+        self.assertEqual(depths, {("work", 0), ("wait", 0)})
 
     def test_cancelled_in_a_call_of_the_recorder(self):
         self.check("cancelled_in_a_call")

@@ -165,7 +165,7 @@ def full():
     for _ in range(20):
         thread.span(8, 3 * MS * (1 + 0.2 * next(random)), 0)
     thread.wait(5 * MS)
-    return thread
+    return process(thread)
 
 
 def too_few():
@@ -184,7 +184,7 @@ def untrained():
         thread.span(1, 6 * MS, 0, depth=1, nest=0x51)
         thread.wait(MS)
         thread.records.append(span(start, thread.now, name=9))
-    return thread
+    return process(thread)
 
 
 def two_models():
@@ -195,7 +195,7 @@ def two_models():
     for _ in range(120):
         one_step(thread, data=MS, forward=8 * MS)
     thread.loop(False, 9)
-    return thread
+    return process(thread)
 
 
 def rank(number, world=2, steps=120):

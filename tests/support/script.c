@@ -7,7 +7,7 @@
 
 #include <cmocka.h>
 
-enum { LANES = 8, DEPTH = 16, NAMES = 64, START = 1000 };
+enum { LANES = 32, DEPTH = 16, NAMES = 64, START = 1000 };
 
 struct open {
     unsigned name, flags, nest;
@@ -21,6 +21,7 @@ struct script {
     uint32_t lane, process;
     struct open open[LANES][DEPTH];
     unsigned depth[LANES];
+    uint32_t owner[LANES];
     struct {
         const char *text, *object;
         unsigned stage, role, scope;
@@ -28,6 +29,8 @@ struct script {
     unsigned name_count;
     struct ss_process facts[LANES];
     uint32_t processes;
+    void (*tap)(void *context, uint32_t process, const struct ss_record *record);
+    void *context;
 };
 
 struct script *script_new(void)
@@ -74,15 +77,25 @@ static struct ss_record record_of(const struct script *script, unsigned kind)
                                .start_ns = script->now,
                                .end_ns = script->now,
                                .lane = script->lane,
-                               .owner = 1,
+                               .owner = script->owner[script->lane] + 1,
                                .kind = (uint8_t)kind,
                                .depth = (uint8_t)depth};
     record.tid = script->lane == script->process * 2 + 1 ? 100 + script->process
                                                          : 1000 + script->lane;
+    record.tid += 1000 * script->owner[script->lane];
     if (depth > 0) {
         record.nest = (uint8_t)script->open[script->lane][depth - 1].nest;
     }
     return record;
+}
+
+static void feed(const struct script *script, uint32_t process,
+                 const struct ss_record *record)
+{
+    model_feed(script->model, process, record);
+    if (script->tap) {
+        script->tap(script->context, process, record);
+    }
 }
 
 static struct ss_text text_of(const char *text)
@@ -113,7 +126,7 @@ unsigned script_name(struct script *script, const char *text, unsigned stage,
         record.scope = (uint8_t)scope;
         record.u.text.a = text_of(text);
         record.u.text.b = text_of(object);
-        model_feed(script->model, process, &record);
+        feed(script, process, &record);
     }
     return number;
 }
@@ -154,7 +167,7 @@ void script_end(struct script *script, unsigned flags, int64_t arg)
     record.flags = (uint16_t)(open->flags | flags);
     record.stage = (uint8_t)script->names[open->name - 1].stage;
     record.u.arg = arg;
-    model_feed(script->model, script->process, &record);
+    feed(script, script->process, &record);
 }
 
 void script_span(struct script *script, unsigned name, unsigned flags, int64_t ns)
@@ -174,7 +187,7 @@ void script_point(struct script *script, unsigned kind, uint64_t value)
     } else {
         record.name = (uint16_t)value;
     }
-    model_feed(script->model, script->process, &record);
+    feed(script, script->process, &record);
 }
 
 void script_plan(struct script *script, uint64_t steps, uint64_t epochs,
@@ -183,10 +196,71 @@ void script_plan(struct script *script, uint64_t steps, uint64_t epochs,
     struct ss_record record = record_of(script, SS_KIND_PLAN);
     const uint64_t plan[4] = {steps, epochs, per_epoch, batch};
     memcpy(record.u.plan, plan, sizeof plan);
-    model_feed(script->model, script->process, &record);
+    feed(script, script->process, &record);
 }
 
-static void check_books(const struct snapshot *snapshot)
+void script_drop(struct script *script)
+{
+    assert_true(script->depth[script->lane] > 0);
+    script->depth[script->lane]--;
+}
+
+void script_append(struct script *script, unsigned name, unsigned flags, int64_t start_ns,
+                   int64_t end_ns)
+{
+    struct ss_record record = record_of(script, SS_KIND_SPAN);
+    record.start_ns = start_ns;
+    record.end_ns = end_ns;
+    record.name = (uint16_t)name;
+    record.flags = (uint16_t)(flags | SS_FLAG_APPENDED);
+    record.stage = (uint8_t)script->names[name - 1].stage;
+    feed(script, script->process, &record);
+}
+
+void script_new_owner(struct script *script)
+{
+    script->depth[script->lane] = 0;
+    script->owner[script->lane]++;
+}
+
+void script_perturbed(struct script *script, int64_t ns)
+{
+    struct ss_record record = record_of(script, SS_KIND_PERTURBED);
+    record.start_ns = script->now - ns;
+    record.u.arg = SS_PERTURBED_SUSPEND;
+    feed(script, script->process, &record);
+}
+
+void script_ended(struct script *script, enum ss_process_end end)
+{
+    script->facts[script->process].end = end;
+}
+
+unsigned script_depth(const struct script *script)
+{
+    return script->depth[script->lane];
+}
+
+void script_tap(struct script *script,
+                void (*tap)(void *context, uint32_t process,
+                            const struct ss_record *record),
+                void *context)
+{
+    script->tap = tap;
+    script->context = context;
+}
+
+struct model *script_model(const struct script *script)
+{
+    return script->model;
+}
+
+const struct ss_process *script_facts(const struct script *script, uint32_t process)
+{
+    return &script->facts[process];
+}
+
+void script_check_books(const struct snapshot *snapshot)
 {
     for (size_t i = 0; i < snapshot->thread_count; i++) {
         int64_t sum = 0;
@@ -200,9 +274,11 @@ static void check_books(const struct snapshot *snapshot)
         const struct snap_loop *loop = &snapshot->loops[i];
         int64_t segments = 0, stages = 0;
         for (int k = 0; k < MODEL_SEGMENT_COUNT; k++) {
+            assert_true(loop->segment_ns[k] >= 0);
             segments += loop->segment_ns[k];
         }
         for (int k = 0; k < SS_STAGE_COUNT; k++) {
+            assert_true(loop->stage[k].total_ns >= 0);
             stages += loop->stage[k].total_ns;
         }
         assert_int_equal(segments, loop->wall_ns);
@@ -220,7 +296,7 @@ const struct snapshot *script_finish(struct script *script)
     script->snapshot = model_snapshot(script->model);
     assert_non_null(script->snapshot);
     assert_int_equal(model_error(script->model), 0);
-    check_books(script->snapshot);
+    script_check_books(script->snapshot);
     return script->snapshot;
 }
 

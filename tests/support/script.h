@@ -31,7 +31,29 @@ void script_point(struct script *script, unsigned kind, uint64_t value);
 void script_plan(struct script *script, uint64_t steps, uint64_t epochs,
                  uint64_t per_epoch, uint64_t batch);
 
-/* Ends all and takes the books; checks that they close: segments and stages add up. */
+/* What goes wrong: the innermost span ends and its record is lost; a span is written long after it
+ * ended; another thread takes the lane. */
+void script_drop(struct script *script);
+void script_append(struct script *script, unsigned name, unsigned flags, int64_t start_ns,
+                   int64_t end_ns);
+void script_new_owner(struct script *script);
+void script_perturbed(struct script *script, int64_t ns); /* for so long, until now */
+void script_ended(struct script *script,
+                  enum ss_process_end end); /* EXITED if not told */
+unsigned script_depth(const struct script *script);
+
+/* Gives each record that goes to the model to someone else too. */
+void script_tap(struct script *script,
+                void (*tap)(void *context, uint32_t process,
+                            const struct ss_record *record),
+                void *context);
+struct model *script_model(const struct script *script);
+const struct ss_process *script_facts(const struct script *script, uint32_t process);
+
+/* Checks that books close: no segment is negative, segments and stages add up. */
+void script_check_books(const struct snapshot *snapshot);
+
+/* Ends all and takes the books; checks them. */
 const struct snapshot *script_finish(struct script *script);
 const struct snap_span *script_find(const struct snapshot *snapshot, const char *text);
 

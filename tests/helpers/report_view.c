@@ -1,0 +1,35 @@
+/* Prints what `stepscope run` prints of a run: report_view summary|status RUN. */
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "output/report.h"
+
+int main(int count, char **words)
+{
+    const struct report_style style = report_style_for(STDOUT_FILENO);
+    struct run_facts facts;
+    struct feed feed;
+    struct sink out;
+
+    if (count != 3 || run_facts_load(&facts, words[2]) != 0)
+        return 2;
+    struct ss_run *run = ss_run_open(words[2], NULL);
+    if (!run || feed_init(&feed, run, &facts) != 0 || feed_more(&feed) != 0)
+        return 3;
+    feed_finish(&feed);
+    struct snapshot *snapshot = model_snapshot(feed.model);
+    const struct report_input input = {
+        .snapshot = snapshot, .run = run, .facts = &facts, .hooks = &feed.hooks};
+    sink_init_fd(&out, STDOUT_FILENO);
+    if (strcmp(words[1], "summary") == 0)
+        report_summary(&out, &input, &style);
+    else
+        report_status_line(&out, &input, &style);
+    const int failed = sink_flush(&out);
+    snapshot_free(snapshot);
+    feed_release(&feed);
+    ss_run_close(run);
+    run_facts_release(&facts);
+    return failed ? 3 : 0;
+}
