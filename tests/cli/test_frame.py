@@ -109,7 +109,26 @@ Options:
   -h, --help          print this text
 """
 
-HELP = {"report": REPORT_HELP, "info": INFO_HELP, "dump": DUMP_HELP, "demo": DEMO_HELP, "help": HELP_HELP}
+RUN_HELP = """\
+Usage: stepscope run [OPTIONS] [--] COMMAND ...
+
+Runs the command and records where its time goes. Input, output, signals and
+exit code are the command's own. The summary goes to stderr when it has ended;
+the run is kept in stepscope-runs/DATE-TIME-NAME, the newest one also as
+stepscope-runs/latest. STEPSCOPE_DIR names another place, as --dir does.
+
+Options:
+      --dir DIR       where runs are kept, instead of stepscope-runs
+      --name NAME     what the run is called, instead of the command
+  -q, --quiet         print nothing at all
+      --every T       print a status line each 30s, 5m or 1h
+      --deadline T    say whether the whole run will end in time
+      --strict        do not run what cannot be recorded
+  -h, --help          print this text
+"""
+
+HELP = {"run": RUN_HELP, "report": REPORT_HELP, "info": INFO_HELP, "dump": DUMP_HELP,
+        "demo": DEMO_HELP, "help": HELP_HELP}
 
 
 class Help(CommandTest):

@@ -45,11 +45,11 @@ class ManualPages(CommandTest):
                 continue
             page = sections("stepscope-" + command)
             usage, details, options = re.fullmatch(
-                r"Usage: (.*)\n\n(.*)\nOptions:\n(.*)", stepscope(command, "--help").stdout,
+                r"Usage: ([^\n]*)\n\n(.*)\nOptions:\n(.*)", stepscope(command, "--help").stdout,
                 re.DOTALL).groups()
             self.assertEqual(one_line(page["NAME"]), f"stepscope-{command} - {summary}")
             self.assertEqual(one_line(page["SYNOPSIS"]), usage)
-            self.assertIn(one_line(details), one_line(page["DESCRIPTION"]))
+            self.assertIn(one_line(details), one_line(page["DESCRIPTION"].replace("```", "")))
             self.assertEqual(items(page["OPTIONS"]),
                              dict(re.split(r"\s{2,}", line.strip(), maxsplit=1)
                                   for line in options.splitlines()))

@@ -33,7 +33,7 @@ static void a_number_with_its_unit_is_a_time(void **state)
     expect("007s", 7 * second);
     expect("1.5h", 5400 * second);
     expect("0.001s", second / 1000);
-    expect("106751d", 106751 * 86400 * second);
+    expect("100000d", INT64_C(100000) * 86400 * second);
 }
 
 static void all_else_is_none(void **state)

@@ -35,21 +35,40 @@ static char *words[8];
 static int count;
 static struct ss_error error;
 
-/* Parses up to 7 words; the last argument is NULL. */
-static int parse(const char *first, ...)
-{
-    va_list more;
+typedef int parser(const struct cli_option *options, int *count, char **words,
+                   struct ss_error *error);
 
+static int parse_words(parser *parse_all, const char *first, va_list more)
+{
     json = quiet = false;
     output = NULL;
     taken[0] = '\0';
     error.message[0] = '\0';
     count = 0;
-    va_start(more, first);
     for (const char *word = first; word; word = va_arg(more, const char *))
         words[count++] = (char *)(uintptr_t)word;
+    return parse_all(table, &count, words, &error);
+}
+
+/* Parses up to 7 words; the last argument is NULL. */
+static int parse(const char *first, ...)
+{
+    va_list more;
+
+    va_start(more, first);
+    int result = parse_words(options_parse, first, more);
     va_end(more);
-    return options_parse(table, &count, words, &error);
+    return result;
+}
+
+static int parse_leading(const char *first, ...)
+{
+    va_list more;
+
+    va_start(more, first);
+    int result = parse_words(options_parse_leading, first, more);
+    va_end(more);
+    return result;
 }
 
 static void operands_come_first_whatever_the_order(void **state)
@@ -205,6 +224,30 @@ static void the_nearest_word_is_suggested(void **state)
     assert_null(best_of("i"));
 }
 
+static void a_command_keeps_its_own_options(void **state)
+{
+    (void)state;
+
+    assert_int_equal(parse_leading("-j", "ls", "--quiet", "--", "-h", NULL), 0);
+    assert_true(json);
+    assert_false(quiet);
+    assert_int_equal(count, 4);
+    assert_string_equal(words[0], "ls");
+    assert_string_equal(words[1], "--quiet");
+    assert_string_equal(words[2], "--");
+    assert_string_equal(words[3], "-h");
+    assert_int_equal(parse_leading("--quiet", "--", "--json", "--", NULL), 0);
+    assert_true(quiet);
+    assert_false(json);
+    assert_int_equal(count, 2);
+    assert_string_equal(words[0], "--json");
+    assert_string_equal(words[1], "--");
+    assert_int_equal(parse_leading("--help", "ls", NULL), OPTIONS_HELP);
+    assert_int_equal(parse_leading("--quite", "ls", NULL), SS_E_INVALID);
+    assert_int_equal(parse_leading("--json", NULL), 0);
+    assert_int_equal(count, 0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -217,6 +260,7 @@ int main(void)
         cmocka_unit_test(values_are_taken_one_by_one),
         cmocka_unit_test(distance_counts_slips_of_the_finger),
         cmocka_unit_test(the_nearest_word_is_suggested),
+        cmocka_unit_test(a_command_keeps_its_own_options),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
