@@ -19,9 +19,11 @@
 #include <fcntl.h>
 #include <ftw.h>
 #include <libgen.h>
+#include <math.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -31,7 +33,7 @@ struct bench {
     struct trainer trainer;
     const struct batch *batch;
     int32_t gate; /* its number while it is open */
-    uint64_t recorded_steps;
+    uint64_t recorded_steps, disturbed;
     uint64_t random;
 };
 
@@ -64,13 +66,26 @@ static bool draw_bit(struct bench *bench)
     return bench->random >> 40 & 1;
 }
 
-/* Ratio of a step, recorded or not, to a neighbour that is not. */
+static long context_switches(void)
+{
+    struct rusage usage;
+    getrusage(RUSAGE_THREAD, &usage);
+    return usage.ru_nivcsw + usage.ru_nvcsw;
+}
+
+/* Ratio of a step, recorded or not, to a neighbour that is not. Pairs during which the thread lost
+ * its CPU are done again: that takes as long as several steps. */
 static double run_pair(struct bench *bench, bool recorded)
 {
-    bool first = draw_bit(bench);
-    double a = run_step(bench, recorded && first);
-    double b = run_step(bench, recorded && !first);
-    return first ? a / b : b / a;
+    for (;;) {
+        bool first = draw_bit(bench);
+        long before = context_switches();
+        double a = run_step(bench, recorded && first);
+        double b = run_step(bench, recorded && !first);
+        if (context_switches() == before)
+            return first ? a / b : b / a;
+        bench->disturbed++;
+    }
 }
 
 static void start_trainer(struct bench *bench, const struct demo_settings *settings)
@@ -86,10 +101,10 @@ static void start_trainer(struct bench *bench, const struct demo_settings *setti
 /* What a step takes when nothing disturbs it, as far as that happens here. */
 static double quiet_step(struct bench *bench, bool recorded)
 {
-    double ns[CALIBRATION];
+    double best = INFINITY;
     for (size_t i = 0; i < CALIBRATION; i++)
-        ns[i] = run_step(bench, recorded);
-    return interval_of_quantile(ns, CALIBRATION, 0.1).middle;
+        best = fmin(best, run_step(bench, recorded));
+    return best;
 }
 
 /* As many samples as make a step of the wanted length. Nothing is recorded yet. */
@@ -97,7 +112,6 @@ static int calibrate(struct demo_settings *settings)
 {
     static struct bench bench = {.gate = GATE_OFF};
     start_trainer(&bench, settings);
-    quiet_step(&bench, false);
     double ns = quiet_step(&bench, false);
     trainer_release(&bench.trainer);
     double batch = settings->batch * (double)STEP_NS / ns;
@@ -145,8 +159,8 @@ static void run_pairs(struct bench *bench, struct interval *twins,
     }
     *twins = interval_of_median(a, pairs);
     *recorded = interval_of_median(b, pairs);
-    printf("\n%zu pairs of each kind, steps of %d samples\n", pairs,
-           bench->trainer.batch);
+    printf("\n%zu pairs of each kind, steps of %d samples; %llu more lost their CPU\n",
+           pairs, bench->trainer.batch, (unsigned long long)bench->disturbed);
     free(a);
     free(b);
 }
@@ -276,6 +290,7 @@ int main(void)
     char text[128];
 
     open_gate(&bench, false);
+    settings.batch = calibrate(&settings);
     settings.batch = calibrate(&settings);
     start_trainer(&bench, &settings);
     atomic_store(atomic_load(&gate_page), GATE_UNDECIDED);

@@ -22,16 +22,20 @@ struct scale scale_for(double usual_ns, double largest_ns)
     return scale;
 }
 
+/* In a unit of its own, three digits at least. */
 static void long_text(char out[UNITS_SIZE], double seconds)
 {
-    if (seconds < 100)
-        snprintf(out, UNITS_SIZE, "%.3gs", seconds);
-    else if (seconds < 6000)
-        snprintf(out, UNITS_SIZE, "%.3gmin", seconds / 60);
-    else if (seconds < 100 * 3600)
-        snprintf(out, UNITS_SIZE, "%.3gh", seconds / 3600);
-    else
-        snprintf(out, UNITS_SIZE, "%.3gd", seconds / 86400);
+    static const struct {
+        const char *name;
+        double seconds, most;
+    } units[] = {{"us", 1e-6, 999.5}, {"ms", 1e-3, 999.5}, {"s", 1, 99.95},
+                 {"min", 60, 99.95},  {"h", 3600, 99.95},  {"d", 86400, INFINITY}};
+    size_t i = 0;
+
+    while (seconds / units[i].seconds >= units[i].most)
+        i++;
+    const double value = seconds / units[i].seconds;
+    snprintf(out, UNITS_SIZE, "%.*f%s", value < 99.95 ? 1 : 0, value, units[i].name);
 }
 
 const char *scale_text(char out[UNITS_SIZE], double ns, struct scale scale)

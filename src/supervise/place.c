@@ -223,7 +223,10 @@ int place_make(struct place *place, const struct place_wish *wish, struct ss_err
     int failed = make_parent(parent, &place->parent_is_new);
     if (failed)
         return fail(error, "cannot make", parent, failed);
-    buf_printf(&path, "%s/", parent);
+    buf_add_text(&path, parent);
+    while (path.size > 0 && path.data[path.size - 1] == '/')
+        path.size--;
+    buf_add(&path, "/", 1);
     run_name(&path, time(NULL), wish->name, wish->command);
     failed = make_run_dir(&path);
     if (failed) {

@@ -1,5 +1,6 @@
 #include "supervise/supervise.h"
 
+#include <poll.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -149,6 +150,14 @@ static void print(struct supervisor *s,
     snapshot_free(snapshot);
 }
 
+/* A status line must not make us wait for a reader that does not read. */
+static bool can_write(void)
+{
+    struct pollfd wanted = {.fd = STDERR_FILENO, .events = POLLOUT};
+
+    return poll(&wanted, 1, 0) == 1;
+}
+
 static int64_t earlier(int64_t a, int64_t b)
 {
     return a < b ? a : b;
@@ -171,7 +180,8 @@ static void follow(struct supervisor *s)
         }
         more = more && live_feed(&s->live);
         if (now_ns() >= s->status_at_ns) {
-            print(s, report_status_line);
+            if (can_write())
+                print(s, report_status_line);
             s->status_at_ns = now_ns() + wish->every_ns;
         }
         int64_t wait_ns = earlier(s->feed_at_ns, s->status_at_ns) - now_ns();
@@ -259,6 +269,8 @@ static void bring_home(struct supervisor *s)
 
     if (!local)
         return;
+    if (!s->live.run) /* quiet: nobody has looked yet */
+        (void)live_refresh(&s->live);
     bool still_written = live_goes_on(&s->live);
     if (carry_home(local, s->place.home, may_go_on, s, &error) != 0) {
         say(s->wish, "the run stays in %s, %s was not reached: %s.", local, s->place.home,

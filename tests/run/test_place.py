@@ -77,6 +77,11 @@ class Directories(RunTest):
         self.assertEqual((len(self.runs("d")), len(self.runs("e"))), (1, 1))
         self.assertFalse(os.path.exists(self.path("stepscope-runs")))
 
+    def test_the_summary_names_the_folder_as_it_was_given(self):
+        for given, shown in (("a", "a"), ("b//", "b"), ("./c/", "./c")):
+            done = self.run_it("--dir", given, "--", TRAINER, input=b"steps 3\n")
+            self.assertRegex(done.stderr.decode(), rf" {re.escape(shown)}/{NAME}steered_trainer\n")
+
     def test_latest_is_the_newest_run(self):
         for name in ("one", "two", "three"):
             self.run_it("--name", name, "--", "true")

@@ -101,6 +101,23 @@ class Remote(RunTest):
         self.assertIn(f"the run stays in {self.path('near', local)}", err)
         self.assertEqual(self.info(f"near/{local}")["records"]["step"], 100)
 
+    def test_what_a_daemon_goes_on_writing_is_not_removed(self):
+        os.mkfifo(self.path("orders"))
+        script = "setsid \"$0\" <orders >said 2>&1 & echo $!; while [ ! -s said ]; do :; done"
+        for options in ([], ["--quiet"]):
+            run = self.start(*options, "--", "sh", "-c", script, TRAINER, env=self.env)
+            daemon = int(run.expect(b"\n"))
+            self.addCleanup(os.kill, daemon, signal.SIGKILL)
+            with open(self.path("orders"), "w", encoding="ascii") as orders:
+                orders.write("steps 3\n")
+                orders.flush()
+                self.assertEqual(run.finish()[0], 0)
+                local = self.elsewhere()
+                self.assertEqual(len(self.files(local)), 1)
+            wait_until(lambda: not is_running(daemon), "the end of the daemon")
+            self.assertEqual(self.info(local)["records"]["step"], 3)
+            os.remove(self.path("said"))
+
     def test_a_local_directory_is_recorded_into_directly(self):
         self.run_it("--dir", "near", "--", TRAINER, input=b"steps 7\n", env=self.env)
         self.assertEqual(self.info("near/latest")["records"]["step"], 7)

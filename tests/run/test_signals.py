@@ -6,8 +6,8 @@ import signal
 import subprocess
 import unittest
 
-from running import (PROGRAM, PYTHON, TRAINER, RunTest, children_of, environment, steps_in,
-                     wait_until)
+from running import (PATIENCE_S, PROGRAM, PYTHON, TRAINER, RunTest, children_of, environment,
+                     read_until, steps_in)
 
 # Says each signal that it gets, ends with its input.
 COUNTER = """
@@ -179,19 +179,26 @@ class Ends(RunTest):
 class ProcessOne(RunTest):
     """As the first process of a container."""
 
+    UNSHARE = ["unshare", "--pid", "--fork", "--kill-child", "--mount-proc"]
+
     def container(self, *arguments):
-        command = ["unshare", "--pid", "--fork", "--mount-proc", PROGRAM, "run", *arguments]
-        probe = subprocess.run(command[:4] + ["true"], stderr=subprocess.PIPE, check=False)
+        probe = subprocess.run(self.UNSHARE + ["true"], stderr=subprocess.PIPE, check=False)
         if probe.returncode != 0:
             self.skipTest("no right to make a process namespace")
-        return subprocess.Popen(command, cwd=self.folder, env=environment(), text=True,
-                                stdin=subprocess.PIPE, stdout=subprocess.PIPE,
-                                stderr=subprocess.PIPE)
+        run = subprocess.Popen([*self.UNSHARE, PROGRAM, "run", *arguments], cwd=self.folder,
+                               env=environment(), stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+                               stderr=subprocess.PIPE)
+        self.addCleanup(run.communicate)
+        self.addCleanup(run.kill)
+        return run
+
+    def finish(self, run, text=b""):
+        out, err = run.communicate(text, timeout=PATIENCE_S)
+        return run.returncode, out.decode(), err.decode()
 
     def test_it_is_process_one_and_the_exit_code_comes_through(self):
-        with self.container("-q", "--", "sh", "-c", "echo $PPID; exit 9") as run:
-            self.assertEqual(run.communicate()[0], "1\n")
-        self.assertEqual(run.returncode, 9)
+        run = self.container("-q", "--", "sh", "-c", "echo $PPID; exit 9")
+        self.assertEqual(self.finish(run), (9, "1\n", ""))
 
     def test_it_reaps_orphans(self):
         script = """
@@ -205,29 +212,23 @@ while true; do
 done
 echo no zombies
 """
-        with self.container("-q", "--", "sh", "-c", script) as run:
-            self.assertEqual(run.communicate(timeout=60)[0], "gone\n" * 8 + "no zombies\n")
+        run = self.container("-q", "--", "sh", "-c", script)
+        self.assertEqual(self.finish(run), (0, "gone\n" * 8 + "no zombies\n", ""))
 
     def test_a_death_by_signal_is_an_exit_code(self):
-        with self.container("-q", "--", "sh", "-c", "kill -KILL $$") as run:
-            run.communicate()
-        self.assertEqual(run.returncode, 128 + 9)
+        run = self.container("-q", "--", "sh", "-c", "kill -KILL $$")
+        self.assertEqual(self.finish(run), (128 + 9, "", ""))
 
     def test_it_passes_signals_on(self):
-        with self.container("-q", "--", "sh", "-c",
-                            "trap 'echo term; exit 6' TERM; echo ready; while :; do read x; done") as run:
-            self.assertEqual(run.stdout.readline(), "ready\n")
-            wait_until(lambda: children_of(run.pid), "process 1")
-            os.kill(children_of(run.pid)[0], signal.SIGTERM)
-            self.assertEqual(run.stdout.readline(), "term\n")
-        self.assertEqual(run.returncode, 6)
+        run = self.container("-q", "--", "sh", "-c", "trap 'echo term; exit 6' TERM; echo ready; "
+                             "while :; do read x; done")
+        read_until(run.stdout.fileno(), b"ready\n")
+        os.kill(children_of(run.pid)[0], signal.SIGTERM)
+        self.assertEqual(self.finish(run), (6, "term\n", ""))
 
-    def test_live_processes_are_found_alive(self):
-        with self.container("--", TRAINER) as run:
-            run.stdin.write("steps 30\n")
-            _, err = run.communicate(timeout=60)
-        self.assertEqual(run.returncode, 0)
-        self.assertEqual(steps_in(err), 30, err)
+    def test_what_its_processes_record_is_followed(self):
+        code, _, err = self.finish(self.container("--", TRAINER), b"steps 30\n")
+        self.assertEqual((code, steps_in(err)), (0, 30), err)
 
 
 if __name__ == "__main__":

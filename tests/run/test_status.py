@@ -1,9 +1,15 @@
 """What is printed: status lines while the command runs, the summary at its end."""
 
+import fcntl
 import json
+import os
+import signal
+import subprocess
 import unittest
 
-from running import TRAINER, RunTest, read_until
+from running import (PATIENCE_S, PROGRAM, TRAINER, RunTest, environment, read_until,
+                     wait_until)
+
 
 
 class Status(RunTest):
@@ -22,6 +28,31 @@ class Status(RunTest):
         self.assertRegex(line, r"\Astepscope \S+ m?s: step 499, \S+/s, median ")
         self.assertLessEqual(len(line), 80)
         self.assertEqual(run.finish()[0], 0)
+
+    def test_a_reader_that_does_not_read_holds_nobody_up(self):
+        """Standard error is full from the start: lines are left out, and signals are passed on."""
+        end, full = os.pipe()
+        self.addCleanup(os.close, end)
+        fcntl.fcntl(full, fcntl.F_SETPIPE_SZ, 4096)
+        os.write(full, b"x" * 4096)
+        script = ("trap 'echo got' USR1; trap 'exit 3' TERM; echo ready; "
+                  "while :; do read line; done 2>/dev/null")
+        with subprocess.Popen([PROGRAM, "run", "--every", "1ms", "--", "sh", "-c", script],
+                              cwd=self.folder, env=environment(), stdin=subprocess.PIPE,
+                              stdout=subprocess.PIPE, stderr=full) as run:
+            os.close(full)
+            try:
+                read_until(run.stdout.fileno(), b"ready\n")
+                self.command_of(run.pid)
+                for _ in range(20):
+                    os.kill(run.pid, signal.SIGUSR1)
+                    read_until(run.stdout.fileno(), b"got\n")
+                os.kill(run.pid, signal.SIGTERM)
+                wait_until(lambda: "exit_code" in self.facts("outcome"), "the end")
+                read_until(end, b"stepscope: ")
+                self.assertEqual(run.wait(PATIENCE_S), 3)
+            finally:
+                run.kill()
 
     def test_without_the_option_there_is_none(self):
         done = self.run_it("--", TRAINER, input=b"steps 500\n")
