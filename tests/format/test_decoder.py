@@ -329,7 +329,7 @@ class BadRecordsTest(unittest.TestCase):
         for latest in ({"end_ticks": T + 500}, {"beat0_ticks": T + 500},
                        {"beat1_ticks": T + 500},
                        {"start_ticks": T}):
-            limit = (T if "start_ticks" in latest else T + 500) + 600
+            limit = (T if "start_ticks" in latest else T + 500) + 36000
             fields = {**header, **latest, "beats": 7}
             self.assert_good(*damaged_runs.one_of_each_with_ticks(limit), **fields)
             self.assert_bad(*damaged_runs.one_of_each_with_ticks(limit + 1),
