@@ -142,7 +142,7 @@ static size_t copy_again(struct lane_walk *walk, uint64_t offset, size_t size)
         records = size;
     else
         size = records + SS_UNIT;
-    atomic_thread_fence(memory_order_acquire);
+    atomic_signal_fence(memory_order_acquire); /* the call below orders the rest */
     if (source_read(&walk->lane->file->source, offset, walk->buffer, records) != records)
         return 0;
     return size;
