@@ -1,6 +1,7 @@
 #include "output/numbers.h"
 
 #include <math.h>
+#include <stdbool.h>
 #include <stdio.h>
 
 static double positive(double value)
@@ -94,13 +95,17 @@ const char *digits_text(char out[UNITS_SIZE], double value)
 const char *range_text(char out[NUMBERS_RANGE_SIZE], struct interval interval,
                        const char *unit)
 {
-    const double precision = (interval.high - interval.low) / 2;
-    const int decimals = decimals_for(interval.mid, precision);
-    int size = snprintf(out, NUMBERS_RANGE_SIZE, "%.*f %s", decimals, interval.mid, unit);
+    const bool large = interval.mid >= 99999.5;
+    const double factor = large ? 1e-6 : 1;
+    const double mid = interval.mid * factor;
+    const double low = interval.low * factor, high = interval.high * factor;
+    const int decimals = decimals_for(mid, (high - low) / 2);
+    int size = snprintf(out, NUMBERS_RANGE_SIZE, "%.*f %s%s", decimals, mid,
+                        large ? "M " : "", unit);
 
-    if (isfinite(precision) && size < NUMBERS_RANGE_SIZE)
+    if (isfinite(high - low) && size < NUMBERS_RANGE_SIZE)
         snprintf(out + size, (size_t)(NUMBERS_RANGE_SIZE - size), " (%.*f to %.*f)",
-                 decimals, interval.low, decimals, interval.high);
+                 decimals, low, decimals, high);
     return out;
 }
 

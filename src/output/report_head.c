@@ -8,6 +8,27 @@
 #include "output/numbers.h"
 #include "output/report_parts.h"
 
+/* Programs are known by their names, wherever they are. */
+static struct ss_text without_folder(struct ss_text command)
+{
+    size_t start = 0;
+
+    for (size_t i = 0; i + 1 < command.size && command.data[i] != ' '; i++)
+        if (command.data[i] == '/')
+            start = i + 1;
+    return (struct ss_text){command.data + start, command.size - start};
+}
+
+static void add_steps(struct buf *out, const struct snapshot *snapshot)
+{
+    char count[UNITS_SIZE];
+
+    if (snapshot->loop_count > 0)
+        buf_printf(out, "%s %s, ",
+                   units_integer(count, (uint64_t)snapshot->loops[0].steps),
+                   snapshot->loops[0].steps == 1 ? "step" : "steps");
+}
+
 /* How it ended, as the end of a sentence that begins with the command. */
 static void add_end(struct buf *out, const struct report_input *input)
 {
@@ -16,6 +37,7 @@ static void add_end(struct buf *out, const struct report_input *input)
     char took[UNITS_SIZE];
 
     units_duration(took, report_wall_ns(input));
+    add_steps(out, input->snapshot);
     if (state == REPORT_LIVE)
         buf_printf(out, "running for %s", took);
     else if (facts->ended_ns > 0 && facts->signal > 0)
@@ -49,7 +71,8 @@ void report_head_run(struct report *report, const char *before)
     const size_t used = strlen(before) + 2 + text_width(buf_text(&end), end.size);
     const size_t columns = report->page.columns;
     buf_add_text(&report->page.value, before);
-    page_text(&report->page, command, columns > used + 8 ? columns - used : 8);
+    page_text(&report->page, without_folder(command),
+              columns > used + 8 ? columns - used : 8);
     buf_printf(&report->page.value, ": %s", buf_text(&end));
     page_line(&report->page);
     buf_release(&end);
@@ -103,6 +126,14 @@ void report_head_answer(struct report *report)
     report_paragraph(report, true);
 }
 
+static void add_duration(struct report *report, const char *label, double ns)
+{
+    char text[UNITS_SIZE];
+
+    buf_add_text(&report->page.value, label);
+    page_joined(&report->page, units_duration(text, (int64_t)ns));
+}
+
 void report_head_speed(struct report *report)
 {
     const struct snap_loop *loop = report->loop;
@@ -116,10 +147,9 @@ void report_head_speed(struct report *report)
         return;
     }
     buf_add_text(out, range_text(range, loop->steps_per_s, "steps/s"));
-    buf_printf(out, ", median step %s",
-               units_duration(text, (int64_t)loop->quantiles.p50_ns));
-    buf_printf(out, ", p95 %s", units_duration(text, (int64_t)loop->quantiles.p95_ns));
-    buf_printf(out, ", p99 %s", units_duration(text, (int64_t)loop->quantiles.p99_ns));
+    add_duration(report, ", median step ", loop->quantiles.p50_ns);
+    add_duration(report, ", p95 ", loop->quantiles.p95_ns);
+    add_duration(report, ", p99 ", loop->quantiles.p99_ns);
     report_paragraph(report, false);
 }
 
@@ -132,7 +162,7 @@ static void add_not_level(struct buf *out, const struct snap_loop *loop)
     else if (loop->warmup.class == WARMUP_NO_STEADY_STATE)
         buf_add_text(out, "; CHANGED MIDWAY");
     else if (loop->more_steps_needed > 0)
-        buf_printf(out, "; need %s more for 2 %%",
+        buf_printf(out, "; need %s more for 2" TEXT_NO_BREAK "%%",
                    units_integer(text, (uint64_t)loop->more_steps_needed));
 }
 
@@ -150,16 +180,15 @@ void report_head_sure(struct report *report)
 {
     const struct snap_loop *loop = report->loop;
     struct buf *out = &report->page.value;
-    char steady[UNITS_SIZE], all[UNITS_SIZE];
+    char steady[UNITS_SIZE];
     const double error = relative_error(loop->step_ns);
 
     if (!report_has_statistics(loop))
         return;
-    buf_printf(out, "%s: %s steady steps of %s", sureness(loop),
-               units_integer(steady, (uint64_t)loop->steady_steps),
-               units_integer(all, (uint64_t)loop->steps));
+    buf_printf(out, "%s: %s steady steps", sureness(loop),
+               units_integer(steady, (uint64_t)loop->steady_steps));
     if (isfinite(error))
-        buf_printf(out, ", mean within %.2g %%", 100 * error);
+        buf_printf(out, ", mean within %.2g" TEXT_NO_BREAK "%%", 100 * error);
     else
         buf_add_text(out, ", too few for an interval");
     add_not_level(out, loop);

@@ -2,14 +2,14 @@
 
 import os
 import re
+import select
 import signal
 import subprocess
-import time
 import unittest
 
 from support import PROGRAM, SMALL, DemoTest
 
-FOR_EVER = ("--steps", "10000000")
+LONG = ("--steps", "100000")
 
 
 def children(pid):
@@ -23,29 +23,43 @@ def is_trainer(pid):
         return file.read().split(b"\0")[1] == b"demo"
 
 
-def is_alive(pid):
-    """Not ended, whether or not somebody has asked how."""
-    try:
-        with open(f"/proc/{pid}/stat", encoding="utf-8") as file:
-            return file.read().rpartition(")")[2].split()[0] not in "ZX"
-    except FileNotFoundError:
-        return False
+class Handle:
+    """A process that is not our child, held so that its number can not become another's."""
 
+    def __init__(self, pid):
+        self.fd = os.pidfd_open(pid)
 
-def wait_for_end(pid):
-    while is_alive(pid):
-        time.sleep(0.01)
+    def kill(self):
+        try:
+            signal.pidfd_send_signal(self.fd, signal.SIGKILL)
+        except ProcessLookupError:
+            pass
+
+    def wait(self):
+        ended = select.poll()
+        ended.register(self.fd, select.POLLIN)
+        ended.poll()
+
+    def release(self):
+        self.kill()
+        os.close(self.fd)
 
 
 class Killed(DemoTest):
     def start(self, *prefix, fault=()):
-        """Starts a training that never ends, in a process group of its own."""
-        process = subprocess.Popen([*prefix, PROGRAM, "demo", *SMALL, *FOR_EVER, *fault],
+        """Starts a training that would go on for long."""
+        process = subprocess.Popen([*prefix, PROGRAM, "demo", *SMALL, *LONG, *fault],
                                    cwd=self.folder, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
-                                   encoding="utf-8", start_new_session=True)
+                                   encoding="utf-8")
         self.addCleanup(process.communicate)
-        self.addCleanup(self.kill_group, process.pid)
+        self.addCleanup(process.terminate)
         return process
+
+    def hold_child(self, process):
+        child, = children(process.pid)
+        handle = Handle(child)
+        self.addCleanup(handle.release)
+        return handle
 
     def read_until(self, process, epoch):
         """Reads what the trainer prints up to the end of this epoch; how many steps it has made."""
@@ -67,19 +81,11 @@ class Killed(DemoTest):
         """The supervisor, the trainer, and how many steps it has made at least."""
         process = self.start(PROGRAM, "run", "--dir", self.path("runs"), "--")
         steps = self.read_until(process, 2)
-        trainer, = children(process.pid)
-        return process, trainer, steps
-
-    @staticmethod
-    def kill_group(group):
-        try:
-            os.killpg(group, signal.SIGKILL)
-        except ProcessLookupError:
-            pass
+        return process, self.hold_child(process), steps
 
     def test_the_trainer(self):
         process, trainer, steps = self.supervised()
-        os.kill(trainer, signal.SIGKILL)
+        trainer.kill()
         _, summary = process.communicate()
         self.assertEqual(process.returncode, -signal.SIGKILL)
         self.assertIn("steps/s", summary)
@@ -92,25 +98,25 @@ class Killed(DemoTest):
         more = self.read_until(process, 4)  # the training goes on
         self.assertGreater(more, steps)
         self.check_report(self.path("runs", "latest"), steps)  # a live one may be a little behind
-        os.kill(trainer, signal.SIGKILL)
-        wait_for_end(trainer)
+        trainer.kill()
+        trainer.wait()
         self.check_report(self.path("runs", "latest"), more)
 
     def test_both(self):
         process, trainer, steps = self.supervised()
         process.kill()
-        os.kill(trainer, signal.SIGKILL)
+        trainer.kill()
         process.wait()
-        wait_for_end(trainer)
+        trainer.wait()
         self.check_report(self.path("runs", "latest"), steps)
 
     def test_cpu_hogs_end_with_a_trainer_that_was_killed(self):
         process = self.start(fault=("--fault", "cpu-hog=1"))
         self.read_until(process, 1)
-        hog, = children(process.pid)
+        hog = self.hold_child(process)
         process.kill()
         process.wait()
-        wait_for_end(hog)
+        hog.wait()
 
 
 if __name__ == "__main__":

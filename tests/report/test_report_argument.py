@@ -101,7 +101,7 @@ class Outcome(ReportTest):
             self.write(name, pid=runs.PID, started_ns=runs.START,
                        ended_ns=runs.START + 3_000 * MS, **facts)
             self.assertEqual(self.report(run=name).splitlines()[0],
-                             f"python train.py --epochs 3: {line}")
+                             f"python train.py --epochs 3: 200 steps, {line}")
             run = self.json(name)["run"]
             self.assertEqual(run["state"], state)
             self.assertEqual(run["exit_code"], facts.get("exit_code"))

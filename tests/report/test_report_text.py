@@ -18,11 +18,21 @@ class Text(ReportTest):
     def test_the_first_lines_are_the_answer(self):
         self.make_run(p=runs.healthy())
         lines = self.report().splitlines()
-        self.assertEqual(lines[0], "python train.py --epochs 3: took 1.98 s")
+        self.assertEqual(lines[0], "python train.py --epochs 3: 200 steps, took 1.98 s")
         self.assertRegex(lines[1], r"^data takes 41\.7 % of the step \(41\.\d to 42\.\d %\): "
                                    r"4\.004 of 9\.604 ms$")
         self.assertRegex(lines[2], r"^104\.1 steps/s \(103\.\d to 104\.\d\), median step 9\.\d\d ms")
-        self.assertRegex(lines[3], r"^sure: 200 steady steps of 200, mean within 0\.6 %$")
+        self.assertRegex(lines[3], r"^sure: 200 steady steps, mean within 0\.6 %$")
+
+    def test_a_program_is_known_by_its_name(self):
+        made = runs.healthy()
+        place = bytes(made.data).index(b"python train.py --epochs 3")
+        made.data[place:place + 26] = b"/opt/a b/python x/t.py /a/"
+        self.make_run(p=made)
+        self.assertTrue(self.report().startswith("a b/python x/t.py /a/: "))
+        made.data[place:place + 26] = b"/opt/venv/python x/t.py /a"
+        self.make_run("venv", p=made)
+        self.assertTrue(self.report(run="venv").startswith("python x/t.py /a: "))
 
     def test_too_few_steps_are_no_answer(self):
         self.make_run(p=runs.too_few())
@@ -48,9 +58,9 @@ class Text(ReportTest):
 
     def test_killed_damaged_live(self):
         for name, made, first in (
-                ("killed", runs.killed(), "killed after 1.04 s"),
-                ("damaged", runs.damaged(), "took 9.66 s; DAMAGED"),
-                ("live", runs.live(), "running for 25.0 s")):
+                ("killed", runs.killed(), "101 steps, killed after 1.04 s"),
+                ("damaged", runs.damaged(), "891 steps, took 9.66 s; DAMAGED"),
+                ("live", runs.live(), "100 steps, running for 25.0 s")):
             self.make_run(name, p=made)
             text = self.report(run=name)
             self.assertEqual(text.splitlines()[0], f"python train.py --epochs 3: {first}")

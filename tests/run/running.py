@@ -84,7 +84,7 @@ def children_of(pid):
 
 def steps_in(summary):
     """How many steps a summary says that there were."""
-    found = re.search(r"\b(?:steps of|so far) ([\d,]+)", summary)
+    found = re.search(r": ([\d,]+) steps?, ", summary)
     return int(found.group(1).replace(",", "")) if found else None
 
 

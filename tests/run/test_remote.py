@@ -22,6 +22,7 @@ class Remote(RunTest):
         run = self.start("--", TRAINER, env=self.env)
         run.tell("steps 100")
         run.expect(b"100 steps\n")
+        wait_until(self.elsewhere, "an outcome")
         return run
 
     def files(self, folder):
@@ -103,7 +104,8 @@ class Remote(RunTest):
 
     def test_what_a_daemon_goes_on_writing_is_not_removed(self):
         os.mkfifo(self.path("orders"))
-        script = "setsid \"$0\" <orders >said 2>&1 & echo $!; while [ ! -s said ]; do :; done"
+        script = ("setsid \"$0\" <orders >said 2>&1 & echo $!; "
+                  "until grep -q '3 steps' said; do :; done")
         for options in ([], ["--quiet"]):
             run = self.start(*options, "--", "sh", "-c", script, TRAINER, env=self.env)
             daemon = int(run.expect(b"\n"))

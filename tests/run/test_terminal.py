@@ -7,7 +7,8 @@ import struct
 import termios
 import unittest
 
-from running import PROGRAM, PYTHON, RunTest, environment, is_running, state_of, wait_until
+from running import (PROGRAM, PYTHON, RunTest, environment, is_running, read_until, state_of,
+                     wait_until)
 
 # Counts the signals that it gets; says so at each of them; ends at a SIGTERM or SIGHUP.
 COUNTER = """
@@ -90,12 +91,12 @@ class Keys(RunTest):
             os.chdir(self.folder)
             os.execve(PROGRAM, [PROGRAM, "run", "--", PYTHON, command], environment())
         os.close(slave)
-        seen = b""
-        while b"[ready]" not in seen:
-            seen += os.read(master, 1000)
+        self.addCleanup(os.waitpid, pid, 0)
+        self.addCleanup(os.kill, pid, signal.SIGKILL)
+        read_until(master, b"[ready]")
         os.close(master)
-        _, status = os.waitpid(pid, 0)
-        self.assertEqual(os.waitstatus_to_exitcode(status), 7)
+        wait_until(lambda: "exit_code" in self.facts("outcome"), "the end of the command")
+        self.assertEqual(self.facts("outcome")["exit_code"], "7")
 
     def test_the_terminal_belongs_to_the_command(self):
         terminal = self.terminal("--", PYTHON, "-c",

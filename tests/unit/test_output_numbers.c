@@ -91,6 +91,8 @@ static void intervals_show_as_many_digits_as_they_need(void **state)
         "7.3000 steps/s (7.2996 to 7.3004)");
     assert_string_equal(range_text(out, (struct interval){-INFINITY, 7.3, INFINITY}, "x"),
                         "7.30 x");
+    assert_string_equal(range_text(out, (struct interval){1.6e7, 1.64e7, 1.7e7}, "x/s"),
+                        "16.4 M x/s (16.0 to 17.0)");
     assert_true(fabs(relative_error((struct interval){90, 100, 105}) - 0.1) < 1e-12);
     assert_true(isinf(relative_error((struct interval){-INFINITY, 100, INFINITY})));
 }

@@ -178,6 +178,27 @@ static void a_shift_below_2_percent_does_not_count(void **state)
     assert_int_equal(change.shifts[0].at, 50);
 }
 
+/* A shift inside a cell leaves its median between the levels, beside noise of 0.2 %. */
+static void a_cell_between_two_levels_is_no_level(void **state)
+{
+    (void)state;
+    double x[150];
+    struct change change;
+    struct random random = random_from(3);
+
+    for (size_t i = 0; i < 150; i++)
+        x[i] = (i < 62    ? 9.6
+                : i == 62 ? 11.1
+                          : 12.6) *
+               (1 + 0.002 * random_normal(&random));
+    change_find(x, 150, &change);
+    assert_int_equal(change.kind, CHANGE_SHIFT);
+    assert_int_equal(change.shift_count, 1);
+    assert_in_range(change.shifts[0].at, 62, 63);
+    assert_near(change.shifts[0].before, 9.6, 0.02);
+    assert_near(change.shifts[0].after, 12.6, 0.02);
+}
+
 static void few_or_equal_values_do_not_change(void **state)
 {
     (void)state;
@@ -206,6 +227,7 @@ int main(void)
         cmocka_unit_test(a_slow_phase_is_two_shifts),
         cmocka_unit_test(stairs_are_shifts_and_the_largest_is_given),
         cmocka_unit_test(a_shift_below_2_percent_does_not_count),
+        cmocka_unit_test(a_cell_between_two_levels_is_no_level),
         cmocka_unit_test(few_or_equal_values_do_not_change),
     };
     return cmocka_run_group_tests_name("stats/change", tests, NULL, NULL);
