@@ -3,7 +3,7 @@
  * Any truncated, damaged or killed run is read to its longest valid part; ss_run_loss() says what
  * is missing. Nothing from a file is trusted: no count, no length, no time. One thread at a time
  * may use a run and its cursors. Memory stays bounded by the number of lanes and names, plus 32
- * bytes for each 64 KB of file, whatever the size of the run. */
+ * bytes for each 64 KB of file and 16 for each calibration, whatever the size of the run. */
 #ifndef STEPSCOPE_READER_H
 #define STEPSCOPE_READER_H
 
@@ -131,7 +131,8 @@ SS_API struct ss_run *ss_run_open_memory(const struct ss_blob *files, size_t cou
                                          struct ss_error *error);
 SS_API void ss_run_close(struct ss_run *run);
 
-/* Looks again at a run that is still being written: new files, lanes, names, records. 0 or SS_E. */
+/* Looks again at a run that is still being written: new files, lanes, names, records. 0 or SS_E.
+ * Processes, lanes and names keep their numbers; new ones come after them. */
 SS_API int ss_run_refresh(struct ss_run *run);
 SS_API bool ss_run_is_live(const struct ss_run *run);
 
@@ -148,10 +149,12 @@ SS_API struct ss_text ss_run_info(const struct ss_run *run, size_t process,
 /* Walks those keys: false after the last. */
 SS_API bool ss_run_info_at(const struct ss_run *run, size_t process, size_t index,
                            struct ss_text *key, struct ss_text *value);
+/* What is lost inside a lane is known once a cursor has been there. */
 SS_API size_t ss_run_losses(const struct ss_run *run);
 SS_API const struct ss_loss *ss_run_loss(const struct ss_run *run, size_t index);
 
-/* Spans open on a lane now (or at its end), outermost first; returns how many, at most max. */
+/* Spans open on a lane now (or at its end), outermost first; returns how many, at most max;
+ * 0 as well if memory is short. */
 SS_API size_t ss_run_open_spans(struct ss_run *run, size_t lane, struct ss_record *out,
                                 size_t max);
 

@@ -28,7 +28,7 @@ struct ss_options {
     const char *dir; /* run directory, made if missing; NULL: STEPSCOPE_RUN */
     int rank, world; /* which of how many replicas; -1, 0: from the environment */
     uint64_t
-        cap_bytes; /* most bytes that this process may write; 0: STEPSCOPE_CAP or 1 GiB */
+        cap_bytes; /* most bytes that this process may write; 0: STEPSCOPE_CAP, else 1 GiB, less on tmpfs */
 };
 
 SS_API int ss_start(

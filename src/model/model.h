@@ -62,6 +62,11 @@ void model_observe(struct model *model,
 /* No more records will come: what is still open is closed. Nothing may be fed afterwards. */
 void model_finish(struct model *model);
 
+/* Adds all of `from`, a model of other processes, to `to`: the same as if one model had been fed with
+ * both, but that processes and lanes of `from` are numbered after those of `to`. Both are finished;
+ * `from` is gone afterwards. 0, or SS_E_NOMEM: then something is missing, as after model_error(). */
+int model_merge(struct model *to, struct model *from);
+
 const char *model_segment_text(unsigned segment);
 const char *model_source_text(unsigned source);
 

@@ -165,3 +165,28 @@ int model_names_add(struct model_names *names, uint32_t process,
     return number == UINT32_MAX ? SS_E_NOMEM
                                 : set_number(names, process, record->name, number);
 }
+
+int model_names_merge(struct model_names *names, const struct model_names *from,
+                      uint32_t *number)
+{
+    for (uint32_t i = 0; i < from->count; i++) {
+        const struct model_name *seen = &from->name[i];
+        struct model_name name = {.text = strdup(seen->text),
+                                  .object = strdup(seen->object),
+                                  .stage = seen->stage,
+                                  .role = seen->role,
+                                  .scope = seen->scope};
+        number[i] = take_name(names, &name);
+        if (number[i] == UINT32_MAX) {
+            return SS_E_NOMEM;
+        }
+        struct model_name *sum = &names->name[number[i]];
+        sum->marks |= seen->marks;
+        sum->count += seen->count;
+        sum->failed += seen->failed;
+        sum->total_ns += seen->total_ns;
+        sum->self_ns += seen->self_ns;
+        sketch_merge(&sum->sketch, &seen->sketch);
+    }
+    return SS_E_OK;
+}

@@ -35,6 +35,10 @@ void model_names_release(struct model_names *names);
 int model_names_add(struct model_names *names, uint32_t process,
                     const struct ss_record *record);
 
+/* Adds what was seen of each name of `from`, and says at its number which one it is in `names`. */
+int model_names_merge(struct model_names *names, const struct model_names *from,
+                      uint32_t *number);
+
 /* Number of a process's name; 0 if it is not known. */
 static inline uint32_t model_names_find(const struct model_names *names, uint32_t process,
                                         uint32_t id)

@@ -96,7 +96,11 @@ static int compare_loops(const void *a, const void *b)
     if (x->rank != y->rank) {
         return x->rank > y->rank ? 1 : -1;
     }
-    return (x->begin_ns > y->begin_ns) - (x->begin_ns < y->begin_ns);
+    if (x->begin_ns != y->begin_ns) {
+        return x->begin_ns > y->begin_ns ? 1 : -1;
+    }
+    return x->process != y->process ? (x->process > y->process ? 1 : -1)
+                                    : (x->lane > y->lane) - (x->lane < y->lane);
 }
 
 /* Replicas all take the same time: of those within 1 % of the longest, the lowest rank is first. */
@@ -221,7 +225,12 @@ static const struct loop *primary_loop(const struct model *model,
 static int compare_spans(const void *a, const void *b)
 {
     const struct snap_span *x = a, *y = b;
-    return (x->total_ns < y->total_ns) - (x->total_ns > y->total_ns);
+    if (x->total_ns != y->total_ns) {
+        return x->total_ns < y->total_ns ? 1 : -1;
+    }
+    int order = strcmp(x->text, y->text);
+    order = order ? order : strcmp(x->object, y->object);
+    return order ? order : (x->stage > y->stage) - (x->stage < y->stage);
 }
 
 static bool add_spans(const struct model *model, struct snapshot *snapshot)

@@ -28,6 +28,14 @@ void control_put_calibration(struct session *session, const struct ticks_pair *p
     }
 }
 
+bool control_put_frame(struct session *session, uint32_t id, const char *function,
+                       const char *file, uint32_t line)
+{
+    const struct ss_rec_name frame = {
+        .head = {.kind = SS_KIND_FRAME}, .id = id, .line = line};
+    return pen_put_text(&session->control, &frame, function, file);
+}
+
 void control_put_names(struct session *session)
 {
     for (; session->names_written < names_count(); session->names_written++) {

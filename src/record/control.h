@@ -4,12 +4,16 @@
 #define RECORD_CONTROL_H
 
 #include "ticks.h"
+#include <stdbool.h>
 
 struct session;
 
 /* Callers hold the recorder lock. What can not be written is counted as lost_names. */
 void control_put_info(struct session *session, const char *key, const char *value);
 void control_put_calibration(struct session *session, const struct ticks_pair *pair);
+/* False: no space, and the id means nothing. */
+bool control_put_frame(struct session *session, uint32_t id, const char *function,
+                       const char *file, uint32_t line);
 /* All names that the file does not have yet; those that find no space are tried again later. */
 void control_put_names(struct session *session);
 

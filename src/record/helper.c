@@ -9,14 +9,16 @@
 #include <sys/prctl.h>
 
 enum {
-    FIRST_ROUND_US = 1000, /* a short run needs a calibration, too */
+    FIRST_ROUND_US = 1000,  /* a short run needs a calibration, too */
+    QUIET_ROUND_US = 50000, /* a wake-up costs more than all that is done in it */
     ROUND_US = 20000,
     BUSY_ROUND_US = 5000,
     FIRST_ROUNDS = 40, /* are short, until it is known how much is recorded */
     BUSY_RATE = 100, /* segments a second, 200,000 spans: from here on rounds are short */
+    QUIET_RATE = 6,  /* segments in a second, 12,000 spans: up to here rounds are long */
     IDLE_ROUNDS =
-        500, /* after 10 s on one page, a lane is looked after once a second only */
-    TOUCH_AHEAD = 16384,
+        200, /* after 4 to 10 s on one page, a lane is looked after once a second only */
+    TOUCH_AHEAD = 32768, /* what is written in a round, and more */
     STACK_BYTES = 256 * 1024,
     COST_SPANS = 256,
     COST_TRIES = 8,
@@ -126,13 +128,24 @@ static void note_rate(struct helper *helper, uint32_t taken, int64_t now_ns)
     helper->last_round_ns = now_ns;
 }
 
+/* In microseconds. */
+static int time_to_next_round(struct helper *helper, uint32_t taken)
+{
+    helper->taken += taken;
+    if (helper->rate >= BUSY_RATE || helper->rounds++ < FIRST_ROUNDS) {
+        return BUSY_ROUND_US;
+    }
+    return helper->quiet && helper->taken <= QUIET_RATE ? QUIET_ROUND_US : ROUND_US;
+}
+
 /* Returns how long to wait for the next one, in microseconds. */
 static int one_round(struct session *session)
 {
     struct helper *helper = &session->helper;
     int64_t now_ns = ticks_clock_ns(CLOCK_MONOTONIC_RAW);
     beat(session);
-    note_rate(helper, store_collect_sealed(&session->store, now_ns), now_ns);
+    uint32_t taken = store_collect_sealed(&session->store, now_ns);
+    note_rate(helper, taken, now_ns);
     store_fill(&session->store, POOL_FLOOR + (uint32_t)(helper->rate * AHEAD_S),
                names_stage);
     touch_lanes(session, false);
@@ -143,10 +156,11 @@ static int one_round(struct session *session)
     store_evict(&session->store, now_ns);
     if (now_ns >= helper->next_second_ns) {
         helper->next_second_ns = now_ns + SECOND_NS;
+        helper->quiet = helper->rounds > FIRST_ROUNDS && helper->taken <= QUIET_RATE;
+        helper->taken = 0;
         once_a_second(session);
     }
-    bool busy = helper->rate >= BUSY_RATE || helper->rounds++ < FIRST_ROUNDS;
-    return busy ? BUSY_ROUND_US : ROUND_US;
+    return time_to_next_round(helper, taken);
 }
 
 static void *helper_main(void *argument)

@@ -1,5 +1,5 @@
-/* The helper thread: everything about recording that takes a system call. Every 20 ms, and every
- * 5 ms while a lot is recorded, it says that the process lives, refills the pool of segments, keeps
+/* The helper thread: everything about recording that takes a system call. Every 20 ms, every
+ * 5 ms while a lot is recorded and every 50 ms while it is little, it says that the process lives, refills the pool of segments, keeps
  * the pages just ahead of each lane writable and sends full segments to disk; every second it
  * calibrates the clock.
  *
@@ -22,6 +22,8 @@ struct helper {
     uint64_t rounds;
     int64_t last_round_ns;
     double rate;            /* segments taken a second, recently at most */
+    uint32_t taken;         /* in this second */
+    bool quiet;             /* few were, in the last one */
     int64_t next_second_ns; /* when the things are due that need no haste */
     int64_t cpu_before;     /* CPU time of helper threads that were stopped for a fork */
 };

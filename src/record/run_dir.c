@@ -74,26 +74,25 @@ static long long number_of(const char *const *variables, long long otherwise)
     return otherwise;
 }
 
-/* Bytes, with K, M, G or T behind them. */
-static uint64_t size_of_text(const char *text, uint64_t otherwise)
+/* Bytes, with K, M, G or T behind them; 0 if it is anything else. */
+static uint64_t size_of_text(const char *text)
 {
     static const char units[] = "KMGT";
     char *end;
     if (!text || text[0] < '0' || text[0] > '9') {
-        return otherwise;
+        return 0;
     }
     errno = 0;
     uint64_t value = strtoull(text, &end, 10);
     const char *unit = *end ? strchr(units, *end) : NULL;
     unsigned shift = unit ? 10u * (unsigned)(unit - units + 1) : 0;
     if (errno || (*end && (!unit || end[1])) || value > UINT64_MAX >> shift) {
-        return otherwise;
+        return 0;
     }
     return value << shift;
 }
 
-void run_dir_settings(struct run_settings *settings, const struct ss_options *options,
-                      uint64_t default_cap)
+void run_dir_settings(struct run_settings *settings, const struct ss_options *options)
 {
     static const struct ss_options none = {NULL, -1, 0, 0};
     memset(settings, 0, sizeof *settings);
@@ -112,7 +111,7 @@ void run_dir_settings(struct run_settings *settings, const struct ss_options *op
         options->world > 0 ? options->world : (int)number_of(WORLD_VARIABLES, 0);
     settings->cap_bytes = options->cap_bytes
                               ? options->cap_bytes
-                              : size_of_text(secure_getenv("STEPSCOPE_CAP"), default_cap);
+                              : size_of_text(secure_getenv("STEPSCOPE_CAP"));
 }
 
 static void write_new_file(int dir_fd, const char *name, const char *text)

@@ -10,14 +10,13 @@ struct run_settings {
     bool set;         /* a recording is on: a forked child goes on with these */
     bool decided_off; /* nothing was wanted, or it failed, or it was stopped */
     int rank, world;
-    uint64_t cap_bytes;
-    char dir[3800]; /* "": none was given; absolute once run_dir_make() is through */
+    uint64_t cap_bytes; /* 0: nobody said */
+    char dir[3800];     /* "": none was given; absolute once run_dir_make() is through */
 };
 
 /* Options win over STEPSCOPE_RUN, STEPSCOPE_RANK, STEPSCOPE_WORLD, STEPSCOPE_CAP, and those over
  * the variables of launchers. STEPSCOPE_DISABLE=1 wins over the rest of the environment. */
-void run_dir_settings(struct run_settings *settings, const struct ss_options *options,
-                      uint64_t default_cap);
+void run_dir_settings(struct run_settings *settings, const struct ss_options *options);
 
 /* What follows is called with the life lock held, and has its buffers outside the stack: the thread
  * of the first event may have a small one.

@@ -8,7 +8,7 @@
 #include <stdio.h>
 #include <unistd.h>
 
-enum { CALIBRATION_TRIES = 16, EXIT_SEGMENTS = 4, DEFAULT_CAP = 1 << 30 };
+enum { CALIBRATION_TRIES = 16, EXIT_SEGMENTS = 4 };
 /* After a thread got no lane, or the helper could not be started, it is not tried for so long. */
 static const int64_t PATIENCE_NS = 100000000;
 
@@ -374,7 +374,7 @@ int session_start(const struct ss_options *options)
     int32_t mine = session_tls.gate;
     set_pen_gate(&session_tls, GATE_BUSY);
     struct run_settings wanted;
-    run_dir_settings(&wanted, options, DEFAULT_CAP);
+    run_dir_settings(&wanted, options);
     pthread_mutex_lock(&life_lock);
     int error = start_once(&wanted);
     pthread_mutex_unlock(&life_lock);
@@ -458,6 +458,18 @@ uint32_t session_intern(const struct name *name)
     return id;
 }
 
+bool session_put_frame(uint32_t id, const char *function, const char *file, uint32_t line)
+{
+    struct system_visit visit;
+    enter(&visit);
+    pthread_mutex_lock(&recorder_lock);
+    struct session *session = atomic_load(&current);
+    bool done = session && control_put_frame(session, id, function, file, line);
+    pthread_mutex_unlock(&recorder_lock);
+    system_leave(&visit);
+    return done;
+}
+
 static void start_helper_again(void)
 {
     pthread_mutex_lock(&life_lock);
@@ -480,7 +492,7 @@ static struct session *session_for_event(void)
             static struct run_settings wanted; /* the thread's stack may be small */
             wanted = settings;
             if (!wanted.set) {
-                run_dir_settings(&wanted, NULL, DEFAULT_CAP);
+                run_dir_settings(&wanted, NULL);
             }
             (void)start_once(&wanted);
         }

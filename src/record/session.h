@@ -46,6 +46,10 @@ struct pen *session_pen(void);
 /* Interns and, if a recording is on, writes the name to its file before it returns. */
 uint32_t session_intern(const struct name *name);
 
+/* A frame of stack samples (notes.h); false if nothing is recorded or there is no room. */
+bool session_put_frame(uint32_t id, const char *function, const char *file,
+                       uint32_t line);
+
 struct lane *session_lane_at(struct session *session, uint32_t number);
 
 /* For the helper thread: both take the recorder lock. */

@@ -1,5 +1,6 @@
 #include "store.h"
 
+#include "memory_limit.h"
 #include "stepscope/error.h"
 #include "system.h"
 #include <errno.h>
@@ -14,11 +15,14 @@
 #endif
 
 enum {
+    DEFAULT_CAP = 1 << 30,
+    MEMORY_SHARE = 16, /* a file on tmpfs is memory that others need */
+    CAP_LEAST = 2,
     GROW_SEGMENTS = 16,
     PAGE_STEP = 4096,
     UNEVICTED_MAX = 512, /* 32 MB of full segments may wait in memory */
     POOL_FRONT = 2,
-    POOL_FRONT_BYTES = 16384 /* what a busy lane writes in a round */
+    POOL_FRONT_BYTES = 32768 /* what a lane writes in a round */
 };
 static const int64_t EVICT_AFTER_NS =
     3000000000; /* a reader that follows live gets its chance */
@@ -239,8 +243,58 @@ struct segment *store_take(struct store *store)
     return segment;
 }
 
+/* Neighbours in the file, and in memory: one system call for all of them. */
+struct stretch {
+    unsigned char *base;
+    uint32_t first, count;
+};
+
+static bool stretch_takes(struct stretch *stretch, const struct segment *segment)
+{
+    if (stretch->count > 0 &&
+        (segment->index != stretch->first + stretch->count ||
+         (segment->base &&
+          segment->base != stretch->base + (size_t)stretch->count * SS_SEGMENT_BYTES))) {
+        return false;
+    }
+    if (stretch->count++ == 0) {
+        stretch->base = segment->base;
+        stretch->first = segment->index;
+    }
+    return true;
+}
+
+/* Unmapped before it is written back: a page that is mapped must be protected first, and each one
+ * interrupts all processors of the program. */
+static void write_back(const struct store *store, struct stretch *stretch)
+{
+    const size_t bytes = (size_t)stretch->count * SS_SEGMENT_BYTES;
+    if (bytes > 0) {
+        munmap(stretch->base, bytes);
+        if (!store->in_memory) {
+            (void)sync_file_range(store->fd, (off_t)stretch->first * SS_SEGMENT_BYTES,
+                                  (off_t)bytes, SYNC_FILE_RANGE_WRITE);
+        }
+    }
+    stretch->count = 0;
+}
+
+static void seal(struct store *store, struct segment *segment, int64_t now_ns)
+{
+    segment->next = NULL;
+    segment->base = NULL;
+    segment->sealed_ns = now_ns;
+    *(store->sealed_last ? &store->sealed_last->next : &store->sealed_first) = segment;
+    store->sealed_last = segment;
+    if (!store->evict_next) {
+        store->evict_next = segment;
+    }
+    store->unevicted++;
+}
+
 uint32_t store_collect_sealed(struct store *store, int64_t now_ns)
 {
+    struct stretch stretch = {NULL, 0, 0};
     uint32_t n = 0;
     pthread_mutex_lock(&store->lock);
     for (struct segment **link = &store->in_use; *link;) {
@@ -254,27 +308,31 @@ uint32_t store_collect_sealed(struct store *store, int64_t now_ns)
         if (!*link) {
             store->in_use_end = link;
         }
-        segment->next = NULL;
-        segment->sealed_ns = now_ns;
-        *(store->sealed_last ? &store->sealed_last->next : &store->sealed_first) =
-            segment;
-        store->sealed_last = segment;
-        if (!store->evict_next) {
-            store->evict_next = segment;
+        if (!stretch_takes(&stretch, segment)) {
+            write_back(store, &stretch);
+            (void)stretch_takes(&stretch, segment);
         }
-        store->unevicted++;
-        if (!store->in_memory) {
-            (void)sync_file_range(store->fd, (off_t)segment->index * SS_SEGMENT_BYTES,
-                                  SS_SEGMENT_BYTES, SYNC_FILE_RANGE_WRITE);
-        }
+        seal(store, segment, now_ns);
         n++;
     }
+    write_back(store, &stretch);
     pthread_mutex_unlock(&store->lock);
     return n;
 }
 
+static void leave_cache(const struct store *store, struct stretch *stretch)
+{
+    if (stretch->count > 0 && !store->in_memory) {
+        (void)posix_fadvise(store->fd, (off_t)stretch->first * SS_SEGMENT_BYTES,
+                            (off_t)stretch->count * SS_SEGMENT_BYTES,
+                            POSIX_FADV_DONTNEED);
+    }
+    stretch->count = 0;
+}
+
 void store_evict(struct store *store, int64_t now_ns)
 {
+    struct stretch stretch = {NULL, 0, 0};
     pthread_mutex_lock(&store->lock);
     while (store->evict_next) {
         struct segment *segment = store->evict_next;
@@ -283,16 +341,15 @@ void store_evict(struct store *store, int64_t now_ns)
         if (!due || !store_file_is_ours(store)) {
             break;
         }
-        munmap(segment->base, SS_SEGMENT_BYTES);
-        segment->base = NULL;
-        segment->sealed_ns = -1;
-        if (!store->in_memory) {
-            (void)posix_fadvise(store->fd, (off_t)segment->index * SS_SEGMENT_BYTES,
-                                SS_SEGMENT_BYTES, POSIX_FADV_DONTNEED);
+        if (!stretch_takes(&stretch, segment)) {
+            leave_cache(store, &stretch);
+            (void)stretch_takes(&stretch, segment);
         }
+        segment->sealed_ns = -1;
         store->evict_next = segment->next;
         store->unevicted--;
     }
+    leave_cache(store, &stretch);
     pthread_mutex_unlock(&store->lock);
 }
 
@@ -319,19 +376,28 @@ void store_touch_pool(struct store *store)
     pthread_mutex_unlock(&store->lock);
 }
 
+static uint32_t cap_in_segments(const struct store *store, uint64_t cap_bytes)
+{
+    if (cap_bytes == 0) {
+        cap_bytes = DEFAULT_CAP;
+        if (store->in_memory && memory_limit_bytes() / MEMORY_SHARE < cap_bytes) {
+            cap_bytes = memory_limit_bytes() / MEMORY_SHARE;
+        }
+    }
+    const uint64_t cap = cap_bytes / SS_SEGMENT_BYTES;
+    const uint64_t most = (uint64_t)SEGMENT_CHUNK * SEGMENT_CHUNKS;
+    return (uint32_t)(cap < CAP_LEAST ? CAP_LEAST : cap > most ? most : cap);
+}
+
 int store_open(struct store *store, const char *dir, uint64_t cap_bytes)
 {
     memset(store, 0, sizeof *store);
     pthread_mutex_init(&store->lock, NULL);
     store->in_use_end = &store->in_use;
     store->fd = -1;
-    uint64_t cap = cap_bytes / SS_SEGMENT_BYTES;
-    cap = cap < 2 ? 2 : cap;
-    store->cap = cap > (uint64_t)SEGMENT_CHUNK * SEGMENT_CHUNKS
-                     ? (uint32_t)SEGMENT_CHUNK * SEGMENT_CHUNKS
-                     : (uint32_t)cap;
     int error = store_file_create(store, dir);
     if (!error) {
+        store->cap = cap_in_segments(store, cap_bytes);
         error = grow(store, 0);
     }
     struct segment *first = error ? NULL : make_ready(store, NULL);

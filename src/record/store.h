@@ -1,7 +1,7 @@
 /* The process file: segments of 64 KB, mapped shared, allocated and made writable ahead of use.
  *
- * A segment goes round: fresh -> pool -> used by one lane -> sealed -> written back and unmapped,
- * and at the cap back to the pool. All but store_pop() and the owner's seal are under the store's
+ * A segment goes round: fresh -> pool -> used by one lane -> sealed -> unmapped and written
+ * back, out of the page cache 3 s later, and at the cap back to the pool. All but store_pop() and the owner's seal are under the store's
  * lock and belong to the helper thread or to slow paths; they make system calls and may block.
  * Errors are kept (first one in the header) and growth is tried again a second later. */
 #ifndef RECORD_STORE_H
@@ -57,7 +57,7 @@ struct store {
     struct segment *in_use, **in_use_end;       /* in the order of their leases */
     struct segment *sealed_first, *sealed_last; /* oldest first */
     struct segment *kept_last;  /* up to here, none of the sealed ones is ever given up */
-    struct segment *evict_next; /* first sealed one that is still mapped */
+    struct segment *evict_next; /* first sealed one that may be in the page cache */
     uint32_t unevicted;
 
     _Atomic uint32_t pool_head;
@@ -65,7 +65,8 @@ struct store {
     _Atomic(struct segment *) pool[POOL_SLOTS];
 };
 
-/* Makes `dir`/p-PID-START-RANDOM.ssp with segment 0 and a filled pool. 0 or SS_E; on failure
+/* The cap is 1 GiB if it is 0; for a file in memory (tmpfs) at most a 16th of the memory that the
+ * process may have. An explicit one counts as it is. Makes `dir`/p-PID-START-RANDOM.ssp with segment 0 and a filled pool. 0 or SS_E; on failure
  * nothing stays behind. The header's magic is stored by store_publish(), when it is filled in. */
 int store_open(struct store *store, const char *dir, uint64_t cap_bytes);
 void store_publish(struct store *store);

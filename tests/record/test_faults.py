@@ -6,6 +6,7 @@ import os
 import resource
 import shutil
 import subprocess
+import tempfile
 import time
 import unittest
 
@@ -282,6 +283,18 @@ class Limits(FaultTest):
             self.assertLess(group.most_used(), 128 * MB)
         self.account(spans)
         self.assertGreater(os.path.getsize(recording.files(self.run)[0]), 400 * MB)
+
+    def test_a_run_in_the_memory_of_a_small_group(self):
+        """Files on tmpfs are memory: the cap is then a share of what the group may have."""
+        spans = 4000000
+        with MemoryGroup(64 * MB) as group, tempfile.TemporaryDirectory(dir="/dev/shm") as folder:
+            run = os.path.join(folder, "run")
+            writer = self.start(f"fast:{spans}", run=run, preexec_fn=group.join)
+            self.assertEqual(writer.finish(), (EXIT_CODE, [f"{spans} spans"], ""))
+            self.assertEqual(group.killed(), 0)
+            self.account(spans, run)
+            self.assertLessEqual(os.path.getsize(recording.files(run)[0]), 4 * MB)
+            self.assertGreater(recording.info(run)["lost"]["reused"], 0)
 
 
 class MemoryGroup:

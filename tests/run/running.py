@@ -115,9 +115,14 @@ class Piped:
 
 
 class Terminal:
-    """A command as the foreground job of a terminal."""
+    """A command as the foreground job of a terminal.
+
+    Without the search for leaks that AddressSanitizer makes at the exit: its thread is in the job's
+    process group, and where a key of the terminal kills that thread, the job waits for it for ever."""
 
     def __init__(self, arguments, cwd, env=None):
+        env = dict(env or environment())
+        env["ASAN_OPTIONS"] = env.get("ASAN_OPTIONS", "") + ":detect_leaks=0"
         self.master, slave = os.openpty()
         self.event_fd, events = os.pipe()
         orders, self.order_fd = os.pipe()
@@ -127,7 +132,7 @@ class Terminal:
 
         self.shell = subprocess.Popen(
             [PYTHON, os.path.join(HERE, "job_shell.py"), str(events), str(orders), *arguments],
-            cwd=cwd, env=env or environment(), stdin=slave, stdout=slave, stderr=slave,
+            cwd=cwd, env=env, stdin=slave, stdout=slave, stderr=slave,
             start_new_session=True, preexec_fn=take_terminal, pass_fds=(events, orders))
         for fd in (slave, events, orders):
             os.close(fd)

@@ -32,7 +32,8 @@ int own_run_setup(void **state)
 
 static bool has_text(const struct ss_record *record)
 {
-    return record->kind == SS_KIND_MARK || record->kind == SS_KIND_THREAD_BEGIN;
+    return record->kind == SS_KIND_MARK || record->kind == SS_KIND_HOOK ||
+           record->kind == SS_KIND_THREAD_BEGIN;
 }
 
 static void forget(struct own_run *own)
@@ -41,8 +42,10 @@ static void forget(struct own_run *own)
         munmap((void *)(uintptr_t)own->header, sizeof *own->header);
     own->header = NULL;
     for (size_t i = 0; i < own->count; i++)
-        if (has_text(&own->records[i]))
+        if (has_text(&own->records[i])) {
             free((void *)(uintptr_t)own->records[i].u.text.a.data);
+            free((void *)(uintptr_t)own->records[i].u.text.b.data);
+        }
     own->count = 0;
     ss_run_close(own->run);
     own->run = NULL;
@@ -123,6 +126,16 @@ void own_run_stop(struct own_run *own)
     own_run_open(own);
 }
 
+static void keep_text(struct ss_text *text)
+{
+    char *copy = malloc(text->size + 1);
+    assert_non_null(copy);
+    if (text->size)
+        memcpy(copy, text->data, text->size);
+    copy[text->size] = '\0';
+    text->data = copy;
+}
+
 static void keep(struct own_run *own, const struct ss_record *record)
 {
     if (own->count == own->capacity) {
@@ -133,11 +146,8 @@ static void keep(struct own_run *own, const struct ss_record *record)
     struct ss_record *kept = &own->records[own->count++];
     *kept = *record;
     if (has_text(record)) { /* that of a cursor lasts until its next call only */
-        char *copy = malloc(record->u.text.a.size + 1);
-        assert_non_null(copy);
-        memcpy(copy, record->u.text.a.data, record->u.text.a.size);
-        copy[record->u.text.a.size] = '\0';
-        kept->u.text.a.data = copy;
+        keep_text(&kept->u.text.a);
+        keep_text(&kept->u.text.b);
     }
 }
 

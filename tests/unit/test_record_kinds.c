@@ -9,6 +9,7 @@
 
 #include <cmocka.h>
 
+#include "record/notes.h"
 #include "support/own_run.h"
 
 /* A record has at most 255 units of 32 bytes; 24 of them are no text. */
@@ -209,6 +210,37 @@ static void records_outside_of_any_span_say_so(void **state)
     assert_int_equal(own_run_get(own, SS_KIND_STEP, 2)->nest, 0);
 }
 
+static void hooks_samples_and_windows_come_back(void **state)
+{
+    struct own_run *own = *state;
+    const uint32_t frames[] = {7, 8, 7};
+
+    assert_int_equal(notes_recording(), 0);
+    assert_false(notes_frame(1, "f", "a.py", 1));
+    own_run_start(own, 0);
+    assert_true(notes_recording() != 0);
+    notes_hook("torch.Tensor.backward", NULL);
+    notes_hook("torch.Tensor.item", "not a method");
+    assert_true(notes_frame(7, "load", "/data/a.py", 41));
+    notes_sample(1234, ss_now(), frames, 3);
+    notes_sample(1234, ss_now(), frames, 0);
+    notes_perturbed(ss_now(), ss_now(), SS_PERTURBED_EXPERIMENT);
+    own_run_stop(own);
+
+    const struct ss_record *hook = own_run_get(own, SS_KIND_HOOK, 0);
+    own_run_check_text(hook->u.text.a, "torch.Tensor.backward");
+    assert_int_equal(hook->flags, 0);
+    hook = own_run_get(own, SS_KIND_HOOK, 1);
+    own_run_check_text(hook->u.text.b, "not a method");
+    assert_int_equal(hook->flags, SS_FLAG_FAILED);
+    const struct ss_record *sample = own_run_get(own, SS_KIND_SAMPLE, 0);
+    assert_int_equal(sample->tid, 1234);
+    assert_int_equal(sample->u.sample.frames, 3);
+    assert_int_equal(own_run_get(own, SS_KIND_SAMPLE, 1)->u.sample.frames, 0);
+    assert_int_equal(own_run_get(own, SS_KIND_PERTURBED, 0)->u.arg,
+                     SS_PERTURBED_EXPERIMENT);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -219,6 +251,7 @@ int main(void)
         OWN_RUN_TEST(long_marks_are_cut_between_characters),
         OWN_RUN_TEST(long_records_do_not_cross_the_end_of_a_segment),
         OWN_RUN_TEST(records_outside_of_any_span_say_so),
+        OWN_RUN_TEST(hooks_samples_and_windows_come_back),
     };
 
     return cmocka_run_group_tests_name("kinds", tests, NULL, NULL);

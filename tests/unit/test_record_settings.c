@@ -32,7 +32,6 @@ static const char *const VARIABLES[] = {"STEPSCOPE_RUN",
                                         "SLURM_NTASKS",
                                         "OMP_NUM_THREADS",
                                         "WANDB_API_KEY"};
-enum { DEFAULT_CAP = 12345 };
 
 static int clear_environment(void **state)
 {
@@ -47,7 +46,7 @@ static struct run_settings settings_of(const struct ss_options *options)
 {
     struct run_settings settings;
 
-    run_dir_settings(&settings, options, DEFAULT_CAP);
+    run_dir_settings(&settings, options);
     return settings;
 }
 
@@ -59,7 +58,7 @@ static void without_a_word_there_is_no_directory(void **state)
     assert_string_equal(settings.dir, "");
     assert_int_equal(settings.rank, -1);
     assert_int_equal(settings.world, 0);
-    assert_int_equal(settings.cap_bytes, DEFAULT_CAP);
+    assert_int_equal(settings.cap_bytes, 0);
 }
 
 static void options_win_over_the_environment(void **state)
@@ -133,16 +132,16 @@ static void the_cap_has_units(void **state)
         {"3M", 3ull << 20},
         {"2G", 2ull << 30},
         {"1T", 1ull << 40},
-        {"", DEFAULT_CAP},
-        {"K", DEFAULT_CAP},
-        {"-1", DEFAULT_CAP},
-        {" 1", DEFAULT_CAP},
-        {"5X", DEFAULT_CAP},
-        {"5k", DEFAULT_CAP},
-        {"1KB", DEFAULT_CAP},
-        {"1.5G", DEFAULT_CAP},
-        {"16777216T", DEFAULT_CAP}, /* 2^64 */
-        {"18446744073709551616", DEFAULT_CAP},
+        {"", 0},
+        {"K", 0},
+        {"-1", 0},
+        {" 1", 0},
+        {"5X", 0},
+        {"5k", 0},
+        {"1KB", 0},
+        {"1.5G", 0},
+        {"16777216T", 0}, /* 2^64 */
+        {"18446744073709551616", 0},
     };
 
     for (size_t i = 0; i < sizeof caps / sizeof caps[0]; i++) {

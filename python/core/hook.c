@@ -1,0 +1,7 @@
+#include "core.h"
+
+int hook_add(PyObject *module)
+{
+    (void)module;
+    return 0;
+}

@@ -1,0 +1,29 @@
+/* Records that only our own layers between a framework and the recorder write: what was hooked, and
+ * the stacks that were sampled. For extensions that have the recorder inside; not installed.
+ * As with the public calls, nothing here fails, prints or changes errno. */
+#ifndef RECORD_NOTES_H
+#define RECORD_NOTES_H
+
+#include "stepscope/format.h"
+#include "stepscope/recorder.h"
+#include <stdbool.h>
+
+/* Another number for each recording, and in each forked child; 0: nothing is recorded now. What was
+ * told to one recording must be told to the next one again. Starts none by itself. */
+uint32_t notes_recording(void);
+
+/* A hook is in place, or was left out for this reason (NULL: it is in place). */
+void notes_hook(const char *target, const char *reason);
+
+/* What a frame id means, before the first sample that has it; never given up at the cap. False: not
+ * written, the id means nothing. */
+bool notes_frame(uint32_t id, const char *function, const char *file, uint32_t line);
+
+/* The stack of a thread at `when` (ss_now()), innermost frame first; at most NOTES_FRAMES_MAX. */
+enum { NOTES_FRAMES_MAX = (SS_MAX_UNITS * SS_UNIT - 24) / 4 };
+void notes_sample(uint32_t tid, ss_ticks when, const uint32_t *frames, unsigned count);
+
+/* From `start` to `end` the run was not itself. */
+void notes_perturbed(ss_ticks start, ss_ticks end, enum ss_perturbation reason);
+
+#endif
