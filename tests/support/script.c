@@ -7,7 +7,7 @@
 
 #include <cmocka.h>
 
-enum { LANES = 32, DEPTH = 16, NAMES = 64, START = 1000 };
+enum { LANES = 32, DEPTH = 16, NAMES = 256, START = 1000 };
 
 struct open {
     unsigned name, flags, nest;
