@@ -17,7 +17,9 @@ struct part {
 
     ss_name name;
     int64_t begin_ns, total_ns, count;
-    int64_t *stage_ns; /* the sum that it adds to; may be NULL */
+    int64_t
+        unsure_ns; /* passed between our clock reads and Stepscope's: it may count that, too */
+    int64_t *stage_ns, *stage_unsure_ns; /* the sums that it adds to; may be NULL */
 };
 
 /* CLOCK_MONOTONIC_RAW: no other clock may correct it. */
@@ -28,16 +30,27 @@ static inline int64_t clock_ns(void)
     return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
 }
 
+static inline void part_unsure(struct part *part, int64_t ns)
+{
+    part->unsure_ns += ns;
+    if (part->stage_unsure_ns)
+        *part->stage_unsure_ns += ns;
+}
+
 static inline void part_begin(struct part *part)
 {
+    int64_t before_ns = clock_ns();
     ss_begin(part->name, part->flags);
     part->begin_ns = clock_ns();
+    part_unsure(part, part->begin_ns - before_ns);
 }
 
 static inline void part_end(struct part *part)
 {
-    int64_t took = clock_ns() - part->begin_ns;
+    int64_t end_ns = clock_ns();
+    int64_t took = end_ns - part->begin_ns;
     ss_end(0, 0);
+    part_unsure(part, clock_ns() - end_ns);
     part->total_ns += took;
     part->count++;
     if (part->stage_ns)

@@ -193,8 +193,9 @@ static void save(struct trainer *trainer)
 
 static void train_step(struct trainer *trainer)
 {
+    int64_t before_ns = clock_ns();
     ss_step((uint64_t)trainer->batch);
-    truth_step_begin(&trainer->truth);
+    truth_step_begin(&trainer->truth, before_ns);
 
     part_begin(&trainer->data);
     const struct batch *batch = loader_next(&trainer->loader);

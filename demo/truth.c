@@ -15,8 +15,10 @@ void truth_watch(struct truth *truth, struct part *part)
 {
     part->name =
         ss_intern(part->text, part->stage, part->role, part->scope, part->object);
-    if (is_of_the_loop(part->stage))
+    if (is_of_the_loop(part->stage)) {
         part->stage_ns = &truth->stage_ns[part->stage];
+        part->stage_unsure_ns = &truth->unsure_ns;
+    }
     if (truth->part_count < TRUTH_PARTS)
         truth->parts[truth->part_count++] = part;
 }
@@ -51,21 +53,25 @@ static void end_at(struct truth *truth, int64_t now_ns)
     step->backward_ns = spent[SS_STAGE_BACKWARD];
     step->optimizer_ns = spent[SS_STAGE_OPTIMIZER];
     step->callback_ns = spent[SS_STAGE_CALLBACK];
+    step->unsure_ns = truth->unsure_ns - truth->unsure_at_start_ns;
     truth->count++;
     truth->open = false;
 }
 
-void truth_step_begin(struct truth *truth)
+void truth_step_begin(struct truth *truth, int64_t before_ns)
 {
     if (!truth->wanted)
         return;
     int64_t now_ns = clock_ns();
+    int64_t unsure_ns = truth->unsure_ns;
+    truth->unsure_ns += now_ns - before_ns; /* of the old step, and of the new one */
     if (truth->open)
         end_at(truth, now_ns);
     if (!make_room(truth))
         return;
     truth->steps[truth->count].start_ns = now_ns;
     memcpy(truth->at_start_ns, truth->stage_ns, sizeof truth->at_start_ns);
+    truth->unsure_at_start_ns = unsure_ns;
     truth->open = true;
 }
 
@@ -95,8 +101,10 @@ static void write_part(const struct part *part, FILE *file)
 
     fprintf(file, "    {\"name\": \"%s\", \"object\": \"%s\", \"stage\": \"%s\", ",
             part->text, part->object ? part->object : "", stages[part->stage]);
-    fprintf(file, "\"count\": %" PRId64 ", \"total_ns\": %" PRId64 "}", part->count,
-            part->total_ns);
+    fprintf(file,
+            "\"count\": %" PRId64 ", \"total_ns\": %" PRId64 ", \"unsure_ns\": %" PRId64
+            "}",
+            part->count, part->total_ns, part->unsure_ns);
 }
 
 void truth_write(const struct truth *truth, FILE *file)
@@ -114,6 +122,7 @@ void truth_write(const struct truth *truth, FILE *file)
     write_column(truth, file, "backward_ns", offsetof(struct truth_step, backward_ns));
     write_column(truth, file, "optimizer_ns", offsetof(struct truth_step, optimizer_ns));
     write_column(truth, file, "callback_ns", offsetof(struct truth_step, callback_ns));
+    write_column(truth, file, "unsure_ns", offsetof(struct truth_step, unsure_ns));
     fprintf(file, "    \"count\": %" PRId64 "\n  },\n  \"parts\": [\n", truth->count);
     for (int i = 0; i < truth->part_count; i++) {
         write_part(truth->parts[i], file);

@@ -1,4 +1,7 @@
-"""The report says what the trainer's own clock says, whatever makes the training slow."""
+"""The report says what the trainer's own clock says, whatever makes the training slow.
+
+Two clocks are read one after the other. A thread that is taken off its core in between makes them
+differ by that time, so the trainer measures it too (`unsure_ns`), and it is allowed for."""
 
 import json
 import unittest
@@ -36,9 +39,6 @@ def cases():
             yield name, size
 
 
-# Two clocks are read one after the other: on a machine that is busy otherwise, a thread that is
-# taken off its core in between makes them differ by milliseconds.
-@unittest.skipUnless(SOAK, "needs a quiet machine: make soak")
 class GroundTruth(DemoTest):
     def train_and_compare(self, *faults):
         """Trains with these faults; the truth and the report, after the report was found to agree."""
@@ -54,8 +54,8 @@ class GroundTruth(DemoTest):
         self.compare_names(truth, report)
         return truth, report
 
-    def assert_close(self, said, true, slack_ns, what):
-        self.assertLessEqual(abs(said - true), max(SHARE * true, slack_ns),
+    def assert_close(self, said, true, slack_ns, unsure_ns, what):
+        self.assertLessEqual(abs(said - true), max(SHARE * true, slack_ns) + unsure_ns,
                              f"{what}: the report says {said:.0f} ns, the trainer {true:.0f} ns")
 
     def compare_steps(self, truth, report):
@@ -68,16 +68,17 @@ class GroundTruth(DemoTest):
         mean = {stage: sum(steps[stage + "_ns"][warmup:]) / count for stage in STAGES}
         wall = sum(steps["wall_ns"][warmup:]) / count
         mean["other"] = wall - sum(mean.values())
-        self.assert_close(report["steps"]["steady"]["mean_ns"], wall, SLACK_NS, "step")
+        unsure = sum(steps["unsure_ns"][warmup:]) / count
+        self.assert_close(report["steps"]["steady"]["mean_ns"], wall, SLACK_NS, unsure, "step")
         for stage, true in mean.items():
-            self.assert_close(report["stages"][stage]["mean_ns"], true, SLACK_NS, stage)
+            self.assert_close(report["stages"][stage]["mean_ns"], true, SLACK_NS, unsure, stage)
 
     def compare_cuts(self, truth, report):
         """Evaluation and checkpoints: few of them, so the slack is for each."""
-        count = {part["stage"]: part["count"] for part in truth["parts"]}
+        parts = {part["stage"]: part for part in truth["parts"]}
         for cut in ("eval", "checkpoint"):
             self.assert_close(report["books"][cut + "_ns"], truth["loop"][cut + "_ns"],
-                              SLACK_NS * count[cut], cut)
+                              SLACK_NS * parts[cut]["count"], parts[cut]["unsure_ns"], cut)
 
     def compare_names(self, truth, report):
         spans = {(span["name"], span["object"]): span for span in report["spans"]}
@@ -85,7 +86,7 @@ class GroundTruth(DemoTest):
             span = spans[part["name"], part["object"]]
             self.assertEqual((span["stage"], span["count"]), (part["stage"], part["count"]))
             self.assert_close(span["total_ns"], part["total_ns"], SLACK_NS * part["count"],
-                              part["name"])
+                              part["unsure_ns"], part["name"])
 
     def check_fault(self, truth, report, name):
         """The fault took the time that it was asked to take, and the report shows where."""
