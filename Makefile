@@ -50,6 +50,7 @@ test: release
 
 .PHONY: soak
 soak: release
+	$(call COMPILE,asan,-Db_sanitize=address$(comma)undefined -Db_lundef=false)
 	@tests/run_all $(BUILD) --soak
 
 .PHONY: lint

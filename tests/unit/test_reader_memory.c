@@ -1,4 +1,5 @@
-/* No memory: every call of malloc(), calloc() and realloc() fails once. */
+/* No memory: every call of malloc(), calloc() and realloc() fails once. And how much it takes. */
+#include <malloc.h>
 #include <stdlib.h>
 
 #include "support/damage.h"
@@ -9,12 +10,15 @@
 void *__real_malloc(size_t size);
 void *__real_calloc(size_t count, size_t size);
 void *__real_realloc(void *old, size_t size);
+void __real_free(void *memory);
 void *__wrap_malloc(size_t size);
 void *__wrap_calloc(size_t count, size_t size);
 void *__wrap_realloc(void *old, size_t size);
+void __wrap_free(void *memory);
 
 static size_t calls_until_failure; /* 0: none fails */
 static bool has_failed;
+static size_t in_use, most_in_use; /* bytes */
 
 static bool fails_now(void)
 {
@@ -24,19 +28,35 @@ static bool fails_now(void)
     return true;
 }
 
+static void *count_in(void *memory)
+{
+    in_use += malloc_usable_size(memory);
+    most_in_use = in_use > most_in_use ? in_use : most_in_use;
+    return memory;
+}
+
 void *__wrap_malloc(size_t size)
 {
-    return fails_now() ? NULL : __real_malloc(size);
+    return fails_now() ? NULL : count_in(__real_malloc(size));
 }
 
 void *__wrap_calloc(size_t count, size_t size)
 {
-    return fails_now() ? NULL : __real_calloc(count, size);
+    return fails_now() ? NULL : count_in(__real_calloc(count, size));
 }
 
 void *__wrap_realloc(void *old, size_t size)
 {
-    return fails_now() ? NULL : __real_realloc(old, size);
+    if (fails_now())
+        return NULL;
+    in_use -= malloc_usable_size(old);
+    return count_in(__real_realloc(old, size));
+}
+
+void __wrap_free(void *memory)
+{
+    in_use -= malloc_usable_size(memory);
+    __real_free(memory);
 }
 
 static void fail_call(size_t number)
@@ -187,12 +207,49 @@ static void a_refresh_without_memory_says_so_and_the_next_one_goes_on(void **sta
     reading_remove_dir(dir);
 }
 
+/* Most memory that it takes to read a run of so many spans, all lanes merged; and its segments. */
+static size_t memory_to_read(size_t spans, size_t *segments)
+{
+    struct synth *const synth = synth_new();
+    struct ss_record record;
+    size_t records = 0;
+
+    for (size_t i = 0; i < spans; i++)
+        synth_span(synth, 1 + i % 3, 1, 1000 + 10 * i, 1005 + 10 * i);
+    *segments = synth_size(synth) / SS_SEGMENT_BYTES;
+    const size_t before = in_use;
+    most_in_use = in_use;
+    struct ss_run *const run = reading_open(synth);
+    struct ss_cursor *const cursor = ss_cursor_new(run, SS_ALL_LANES);
+    while (ss_cursor_next(cursor, &record))
+        records++;
+    assert_true(records >= spans);
+    ss_cursor_free(cursor);
+    ss_run_close(run);
+    synth_free(synth);
+    return most_in_use - before;
+}
+
+static void memory_does_not_grow_with_the_run(void **state)
+{
+    (void)state;
+    size_t few, many;
+    const size_t little = memory_to_read(20000, &few);
+    const size_t much = memory_to_read(1000000, &many);
+
+    print_message("%zu bytes for %zu segments, %zu for %zu\n", little, few, much, many);
+    assert_true(many > 30 * few);
+    /* What reader.h says; a list that grows by doubling has its old half beside it for a moment. */
+    assert_true(much - little < 3 * 32 * (many - few) + 4096);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(opening_fails_with_a_word_on_memory),
         cmocka_unit_test(a_cursor_is_made_or_not),
         cmocka_unit_test(reading_survives_every_failure),
+        cmocka_unit_test(memory_does_not_grow_with_the_run),
         cmocka_unit_test(a_refresh_without_memory_says_so_and_the_next_one_goes_on),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
