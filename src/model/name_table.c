@@ -181,7 +181,6 @@ int model_names_merge(struct model_names *names, const struct model_names *from,
             return SS_E_NOMEM;
         }
         struct model_name *sum = &names->name[number[i]];
-        sum->marks |= seen->marks;
         sum->count += seen->count;
         sum->failed += seen->failed;
         sum->total_ns += seen->total_ns;

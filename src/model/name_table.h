@@ -5,13 +5,18 @@
 
 #include "stats/sketch.h"
 #include "stepscope/reader.h"
+#include <stdbool.h>
 
 struct model_name {
     char *text, *object;
     uint8_t stage, role, scope;
     uint32_t
         owner; /* number of the object, or of the text where there is none: never 0 */
-    unsigned marks; /* enum work_marks of its spans; known from the first one on */
+    /* What the model makes of its spans, known from the first one on: enum work_marks, of those with
+     * gradients and of those without; CUT_* or -1. */
+    unsigned marks, eval_marks;
+    int8_t cut;
+    bool may_be_detail; /* of an optimizer (rule 7) */
     uint64_t count, failed;
     int64_t total_ns, self_ns; /* self: without what nests in it */
     struct sketch sketch;

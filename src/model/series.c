@@ -97,7 +97,9 @@ bool series_add(struct series *series, const struct series_window *window)
                                       .parts = parts};
     cells_add(&series->cells, &cell);
     note_slow(series, window);
-    const double step_ns = (double)window->time_ns / (double)window->steps;
+    const double step_ns = window->steps == 1
+                               ? (double)window->time_ns
+                               : (double)window->time_ns / (double)window->steps;
     (void)spikes_add(&series->spikes, series->steps, step_ns);
     sample_add(&series->sample, series->steps, step_ns);
     series->steps += window->steps;

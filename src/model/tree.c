@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/compiler.h"
+
 static bool make_levels(struct thread *thread, uint32_t count)
 {
     if (count <= thread->level_count) {
@@ -69,7 +71,7 @@ static bool is_leading(unsigned stage, unsigned scope)
 }
 
 /* What every span of a name says, if it does not fail. */
-static unsigned marks_of(const struct model_name *name)
+static unsigned marks_of(const struct model_name *name, bool eval)
 {
     unsigned marks = is_leading(name->stage, name->scope) ? WORK_LEADS : 0;
     marks |= name->stage == SS_STAGE_DATA ? WORK_DATA : 0;
@@ -77,21 +79,24 @@ static unsigned marks_of(const struct model_name *name)
     marks |= name->stage == SS_STAGE_SYNC ? WORK_SYNC : 0;
     marks |= name->role == SS_ROLE_UPDATE ? WORK_UPDATE | WORK_OPTIMIZER : 0;
     marks |= name->role == SS_ROLE_TRAIN_CALL ? WORK_UPDATE | WORK_TRAIN_CALL : 0;
-    return marks;
-}
-
-static unsigned marks_of_flags(const struct model_name *name, unsigned flags)
-{
-    const bool eval = name->role == SS_ROLE_EVAL_CALL ||
-                      ((flags & SS_FLAG_EVAL) && !(flags & SS_FLAG_TRAIN));
+    eval = eval || name->role == SS_ROLE_EVAL_CALL;
     switch (name->stage) {
     case SS_STAGE_FORWARD:
-        return eval ? WORK_EVAL_FORWARD : WORK_TRAIN_FORWARD;
+        return marks | (eval ? WORK_EVAL_FORWARD : WORK_TRAIN_FORWARD);
     case SS_STAGE_COMPUTE:
-        return eval ? WORK_EVAL_FORWARD : WORK_TRAIN_COMPUTE;
+        return marks | (eval ? WORK_EVAL_FORWARD : WORK_TRAIN_COMPUTE);
     default:
-        return 0;
+        return marks;
     }
+}
+
+static void first_seen(struct model_name *name)
+{
+    name->marks = marks_of(name, false);
+    name->eval_marks = marks_of(name, true);
+    name->cut = (int8_t)work_cut_of_stage(name->stage);
+    name->may_be_detail =
+        name->stage == SS_STAGE_SYNC || name->stage == SS_STAGE_TRANSFER;
 }
 
 /* A train call stands for all updates in it, an optimizer's for itself. */
@@ -113,8 +118,7 @@ static void mark_update(struct work *work, const struct model_name *name, int64_
 /* `sync` and `transfer` directly inside an optimizer are a detail of it (rule 7). */
 static bool is_detail(const struct model_name *name, const struct ss_record *record)
 {
-    return (name->stage == SS_STAGE_SYNC || name->stage == SS_STAGE_TRANSFER) &&
-           (record->nest & SS_NEST_OPEN) &&
+    return name->may_be_detail && (record->nest & SS_NEST_OPEN) &&
            (record->nest & SS_NEST_STAGE) == SS_STAGE_OPTIMIZER;
 }
 
@@ -123,14 +127,17 @@ static void mark_work(struct work *work, const struct model_name *name,
                       const struct ss_record *record)
 {
     const unsigned flags = record->flags;
-    work->marks |= flags & SS_FLAG_PERTURBED ? WORK_PERTURBED : 0;
-    work->marks |= flags & SS_FLAG_UNFINISHED ? WORK_UNFINISHED : 0;
-    if (flags & SS_FLAG_FAILED) {
-        work->marks |= name->marks & WORK_SYNC;
-        return;
+    if (UNLIKELY(flags & (SS_FLAG_PERTURBED | SS_FLAG_UNFINISHED | SS_FLAG_FAILED))) {
+        work->marks |= flags & SS_FLAG_PERTURBED ? WORK_PERTURBED : 0;
+        work->marks |= flags & SS_FLAG_UNFINISHED ? WORK_UNFINISHED : 0;
+        if (flags & SS_FLAG_FAILED) {
+            work->marks |= name->marks & WORK_SYNC;
+            return;
+        }
     }
+    const bool eval = (flags & (SS_FLAG_EVAL | SS_FLAG_TRAIN)) == SS_FLAG_EVAL;
     const unsigned leads = is_detail(name, record) ? WORK_LEADS : 0;
-    work->marks |= (name->marks & ~leads) | marks_of_flags(name, flags);
+    work->marks |= (eval ? name->eval_marks : name->marks) & ~leads;
     work->batches += name->stage == SS_STAGE_DATA;
     if (name->marks & WORK_UPDATE) {
         mark_update(work, name, record->u.arg);
@@ -154,7 +161,7 @@ static void drop_times(struct thread *thread, struct work *work, bool orphans,
 static void own_time(struct work *work, const struct model_name *name,
                      const struct ss_record *record, int64_t own_ns)
 {
-    int cut = record->nest & SS_NEST_CLOSED ? -1 : work_cut_of_stage(name->stage);
+    int cut = record->nest & SS_NEST_CLOSED ? -1 : name->cut;
     if (cut >= 0) {
         work_clear(work);
         work->cut_ns[cut] = record->end_ns - record->start_ns;
@@ -203,8 +210,8 @@ static void add_to_name(struct model_name *name, const struct ss_record *record,
                         int64_t self)
 {
     int64_t duration = record->end_ns - record->start_ns;
-    if (name->count == 0) {
-        name->marks = marks_of(name);
+    if (UNLIKELY(name->count == 0)) {
+        first_seen(name);
     }
     name->count++;
     name->failed += (record->flags & SS_FLAG_FAILED) != 0;

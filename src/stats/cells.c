@@ -137,7 +137,9 @@ void cells_add(struct cells *cells, const struct cells_window *window)
     else
         keep_larger_max(cell, a_step(window), window->first_step);
     if (is_sampled(cells, cells->windows))
-        cells->sample[cells->sampled++] = (double)window->time_ns / (double)window->steps;
+        cells->sample[cells->sampled++] =
+            window->steps == 1 ? (double)window->time_ns
+                               : (double)window->time_ns / (double)window->steps;
     cells->windows++;
     if (cell->windows == cells->size)
         close_cell(cells);

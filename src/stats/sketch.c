@@ -112,7 +112,9 @@ static inline void add(struct sketch *sketch, int64_t ns, uint64_t times)
 
 void sketch_add_n(struct sketch *sketch, int64_t ns, uint64_t times)
 {
-    if (times > 0)
+    if (LIKELY(times == 1))
+        add(sketch, ns > 0 ? ns : 0, 1);
+    else if (times > 0)
         add(sketch, ns > 0 ? ns : 0, times);
 }
 
