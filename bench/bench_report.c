@@ -265,7 +265,7 @@ int main(void)
                            .count = sizeof whole / sizeof *whole,
                            .threads = 1,
                            .operations = spans,
-                           .rounds = bench_setting("BENCH_ROUNDS", 15)};
+                           .rounds = bench_setting("BENCH_ROUNDS", 41)};
     struct race loading = {.title = "A report, and loading the same spans as JSON",
                            .contenders = loads,
                            .count = sizeof loads / sizeof *loads,

@@ -136,7 +136,8 @@ static long trace(struct traced *traced, const char *output)
     bool attached = await_tracer(traced->tid);
     if (!attached)
         traced->spans = 0;
-    ss_begin(traced->name, 0); /* the first span after a fork brings the helper thread back */
+    ss_begin(traced->name,
+             0); /* the first span after a fork brings the helper thread back */
     ss_end(0, 0);
     traced->may_start = true;
     pthread_join(thread, NULL);

@@ -89,6 +89,9 @@ struct ss_record {
     uint32_t owner; /* counts the threads of this lane, from 1; 0: before the first */
     uint16_t name, flags;
     uint8_t kind, stage, depth, nest;
+    uint32_t
+        gaps; /* places of its lane before it where records are missing; not dropped ones,
+                      which LOST tells of */
     union {
         int64_t arg;      /* SPAN, PERTURBED, LOST */
         uint64_t samples; /* STEP */

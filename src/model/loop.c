@@ -388,6 +388,7 @@ static bool is_disturbed(const struct track *track, const struct step *step)
     const struct model_process_facts *process =
         &thread->model->processes[thread->process];
     return (step->work.marks & (WORK_PERTURBED | WORK_UNFINISHED)) ||
+           (track->gap_end_ns > step->start_ns && track->gap_start_ns < step->end_ns) ||
            (process->perturbed_end_ns > step->start_ns &&
             process->perturbed_start_ns < step->end_ns);
 }

@@ -24,6 +24,7 @@ static void move_loop(const struct move *move, struct loop *loop)
 static void move_thread(const struct move *move, struct thread *thread)
 {
     thread->model = move->to;
+    thread->hot_threads = 0;
     thread->process += move->processes;
     thread->lane += move->lanes;
     for (struct loop *loop = thread->track ? thread->track->loops : NULL; loop;
@@ -51,17 +52,26 @@ static void move_threads(const struct move *move, struct model *from)
     }
 }
 
-static bool make_room(struct model *to, const struct model *from)
+static bool make_process_room(struct model *to, uint32_t more)
 {
-    size_t processes = (size_t)to->process_count + from->process_count;
-    size_t lanes = (size_t)to->lane_count + from->lane_count;
-    struct model_process_facts *more_processes =
-        realloc(to->processes, (processes + 1) * sizeof *more_processes);
-    to->processes = more_processes ? more_processes : to->processes;
-    struct thread **more_lanes =
-        realloc(to->lanes, (lanes + 1) * sizeof(struct thread *));
-    to->lanes = more_lanes ? more_lanes : to->lanes;
-    return more_processes && more_lanes;
+    struct model_process_facts *grown =
+        realloc(to->processes, ((size_t)to->process_count + more + 1) * sizeof *grown);
+    if (!grown) {
+        return false;
+    }
+    to->processes = grown;
+    return true;
+}
+
+static bool make_lane_room(struct model *to, uint32_t more)
+{
+    struct thread **grown =
+        realloc(to->lanes, ((size_t)to->lane_count + more + 1) * sizeof(struct thread *));
+    if (!grown) {
+        return false;
+    }
+    to->lanes = grown;
+    return true;
 }
 
 static void add_sums(struct model *to, const struct model *from)
@@ -75,6 +85,7 @@ static void add_sums(struct model *to, const struct model *from)
     to->records += from->records;
     to->spans += from->spans;
     to->lost_records += from->lost_records;
+    to->gaps += from->gaps;
     to->orphan_spans += from->orphan_spans;
     to->forgotten_loops += from->forgotten_loops;
     to->negative_ns += from->negative_ns;
@@ -84,7 +95,8 @@ static void add_sums(struct model *to, const struct model *from)
 int model_merge(struct model *to, struct model *from)
 {
     uint32_t *number = calloc(from->names.count, sizeof *number);
-    if (number && make_room(to, from) &&
+    if (number && make_process_room(to, from->process_count) &&
+        make_lane_room(to, from->lane_count) &&
         model_names_merge(&to->names, &from->names, number) == SS_E_OK) {
         const struct move move = {to, number, to->process_count, to->lane_count};
         if (from->process_count) {
@@ -94,6 +106,7 @@ int model_merge(struct model *to, struct model *from)
         to->process_count += from->process_count;
         move_threads(&move, from);
         add_sums(to, from);
+        hot_merge(&to->hot, &from->hot, move.processes);
     } else {
         to->error = SS_E_NOMEM;
     }

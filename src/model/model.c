@@ -3,6 +3,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/compiler.h"
+
 #define SEGMENT_TEXT(id, text, meaning) text,
 static const char *const segment_texts[] = {MODEL_SEGMENTS(SEGMENT_TEXT)};
 static const char *const source_texts[] = {"none", "jit calls", "optimizer updates",
@@ -57,6 +59,7 @@ void model_free(struct model *model)
         free_thread(thread);
     }
     model_names_release(&model->names);
+    hot_release(&model->hot);
     free(model->lanes);
     free(model->processes);
     free(model);
@@ -116,6 +119,7 @@ static struct thread *new_thread(struct model *model, uint32_t process,
     thread->lane = record->lane;
     thread->tid = record->tid;
     thread->owner = record->owner;
+    thread->gaps = record->gaps;
     thread->begin_ns = record->kind == SS_KIND_SPAN ? record->start_ns : record->time_ns;
     if (facts->known && record->tid == facts->facts.pid) {
         thread->begin_ns =
@@ -131,11 +135,46 @@ static bool is_main(const struct thread *thread)
     return process->known && process->facts.pid == thread->tid;
 }
 
+/* Samples of this thread; NULL: none, as almost always. */
+static struct hot_thread *hot_of(struct thread *thread)
+{
+    const struct hot *hot = &thread->model->hot;
+    if (thread->hot_threads != hot->thread_count) {
+        thread->hot_threads = hot->thread_count;
+        thread->hot = hot_find(hot, thread->process, thread->tid);
+        if (thread->hot) {
+            thread->hot->is_recorder = true;
+        }
+    }
+    return thread->hot;
+}
+
+/* Before the record is looked at: whether a loop is open is asked for the time before it. */
+static void settle_samples(struct thread *thread, const struct ss_record *record)
+{
+    struct hot_thread *hot = hot_of(thread);
+    struct model *model = thread->model;
+    if (hot && record->kind == SS_KIND_SPAN) {
+        const uint32_t name =
+            model_names_find(&model->names, thread->process, record->name);
+        hot_span(&model->hot, hot, &model->names.name[name], record);
+    }
+    if (hot && !(record->nest & SS_NEST_OPEN)) {
+        hot_settle(&model->hot, hot,
+                   record->kind == SS_KIND_SPAN ? record->end_ns : record->time_ns,
+                   thread->track && thread->track->loop);
+    }
+}
+
 static void finish(struct thread *thread)
 {
     const struct model_process_facts *process =
         &thread->model->processes[thread->process];
     struct track *track = thread->track;
+    struct hot_thread *hot = hot_of(thread);
+    if (hot) {
+        hot_settle(&thread->model->hot, hot, INT64_MAX, false);
+    }
     if (track) {
         if (process->known && process->facts.end == SS_END_STOPPED) {
             track->stop_ns = process->facts.end_ns;
@@ -153,6 +192,7 @@ void model_finish(struct model *model)
             finish(model->lanes[i]);
         }
     }
+    hot_finish(&model->hot);
 }
 
 /* A thread that has ended is kept only if it held a loop, or is the main one. */
@@ -254,27 +294,44 @@ static void feed_loop(struct thread *thread, const struct ss_record *record)
     }
 }
 
-void model_feed(struct model *model, uint32_t process, const struct ss_record *record)
+/* Records of the thread are missing here: the step that goes on over them is in no statistics. Gaps in
+ * one step become one. */
+static void note_gap(struct thread *thread, int64_t start_ns, int64_t end_ns)
 {
-    model->records++;
-    model->first_ns = model->records == 1 ? record->time_ns : model->first_ns;
-    model->last_ns = record->time_ns;
+    struct track *track = thread->track;
+    thread->model->gaps++;
+    if (track) {
+        if (track->gap_end_ns <= track->cursor_ns) {
+            track->gap_start_ns = start_ns;
+        }
+        track->gap_end_ns = end_ns;
+    }
+}
+
+/* What belongs to no thread; false: it is something else. */
+static bool feed_apart(struct model *model, uint32_t process,
+                       const struct ss_record *record)
+{
     if (record->kind == SS_KIND_NAME) {
         if (model_names_add(&model->names, process, record) != SS_E_OK) {
             model->error = SS_E_NOMEM;
         }
-        return;
+    } else if (record->kind == SS_KIND_FRAME) {
+        hot_frame(&model->hot, process, record);
+    } else if (record->kind == SS_KIND_SAMPLE) {
+        const struct model_process_facts *facts = process_at(model, process);
+        hot_sample(&model->hot, process,
+                   facts && facts->known && facts->facts.pid == record->tid, record);
+    } else {
+        return false;
     }
-    struct thread *thread = thread_of(model, process, record);
-    if (!thread) {
-        return;
-    }
-    thread->last_ns = record->time_ns;
+    return true;
+}
+
+static void feed_other(struct thread *thread, const struct ss_record *record)
+{
+    struct model *model = thread->model;
     switch (record->kind) {
-    case SS_KIND_SPAN:
-        model->spans++;
-        tree_span(thread, record);
-        break;
     case SS_KIND_STEP:
     case SS_KIND_LOOP_BEGIN:
     case SS_KIND_LOOP_END:
@@ -284,13 +341,44 @@ void model_feed(struct model *model, uint32_t process, const struct ss_record *r
         feed_loop(thread, record);
         break;
     case SS_KIND_PERTURBED:
-        model->processes[process].perturbed_start_ns = record->start_ns;
-        model->processes[process].perturbed_end_ns = record->end_ns;
+        model->processes[thread->process].perturbed_start_ns = record->start_ns;
+        model->processes[thread->process].perturbed_end_ns = record->end_ns;
         break;
     case SS_KIND_LOST:
         model->lost_records += (uint64_t)record->u.arg;
+        note_gap(thread, record->start_ns, record->end_ns);
         break;
     default:
         break;
+    }
+}
+
+void model_feed(struct model *model, uint32_t process, const struct ss_record *record)
+{
+    const bool is_span = record->kind == SS_KIND_SPAN;
+    if (UNLIKELY(model->records++ == 0)) {
+        model->first_ns = record->time_ns;
+    }
+    model->last_ns = record->time_ns;
+    if (!is_span && feed_apart(model, process, record)) {
+        return;
+    }
+    struct thread *thread = thread_of(model, process, record);
+    if (!thread) {
+        return;
+    }
+    if (UNLIKELY(model->hot.thread_count > 0)) {
+        settle_samples(thread, record);
+    }
+    if (UNLIKELY(record->gaps != thread->gaps)) {
+        note_gap(thread, thread->last_ns, record->time_ns);
+        thread->gaps = record->gaps;
+    }
+    thread->last_ns = record->time_ns;
+    if (is_span) {
+        model->spans++;
+        tree_span(thread, record);
+    } else {
+        feed_other(thread, record);
     }
 }

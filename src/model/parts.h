@@ -3,6 +3,7 @@
 #ifndef MODEL_PARTS_H
 #define MODEL_PARTS_H
 
+#include "model/hot.h"
 #include "model/model.h"
 #include "model/name_table.h"
 #include "model/series.h"
@@ -145,11 +146,13 @@ struct track {
     int foreign_count;
     bool seen_setup, saw_update;
 
-    int64_t cursor_ns;   /* up to here the time is in the books */
-    bool booked;         /* something is */
-    int64_t last_ns;     /* end of the last item, or time of the last point */
-    int64_t point_ns;    /* last mark, or end or begin of something */
-    int64_t stop_ns;     /* recording was stopped then; 0: it was not */
+    int64_t cursor_ns; /* up to here the time is in the books */
+    bool booked;       /* something is */
+    int64_t last_ns;   /* end of the last item, or time of the last point */
+    int64_t point_ns;  /* last mark, or end or begin of something */
+    int64_t stop_ns;   /* recording was stopped then; 0: it was not */
+    int64_t gap_start_ns,
+        gap_end_ns;      /* records are missing there; the last such window */
     struct work gap;     /* seen since the cursor, outside steps */
     int64_t gap_eval_ns; /* of its evaluation: is in an epoch, or before one */
     struct loop *loops, *last_loop, *loop;
@@ -163,10 +166,13 @@ struct track {
 struct thread {
     struct model *model;
     uint32_t process, lane, tid, owner;
+    uint32_t gaps; /* as its last record's */
     int64_t begin_ns, last_ns;
     struct level *levels;
     uint32_t level_count, deepest; /* deeper than that, none is used */
     struct track *track;           /* NULL: nothing of a loop was seen */
+    struct hot_thread *hot;        /* its samples; looked for again when there are more */
+    uint32_t hot_threads;          /* threads with samples than so many */
     struct thread *next;           /* threads that have ended */
 };
 
@@ -193,9 +199,10 @@ struct model {
     struct thread **lanes; /* present thread of each lane */
     uint32_t lane_count;
     struct thread *ended;
-    uint64_t records, spans, lost_records, orphan_spans, forgotten_loops;
+    uint64_t records, spans, lost_records, gaps, orphan_spans, forgotten_loops;
     int64_t negative_ns;
     int64_t first_ns, last_ns;
+    struct hot hot;
     void (*seen)(void *context, const struct model_step *step); /* NULL: nobody looks */
     void *seen_context;
 };

@@ -25,7 +25,7 @@ static void close_eval(struct track *track)
 {
     if (track->eval_open) {
         struct work cut = {.marks = 0};
-        cut.cut_ns[CUT_EVAL] = track->eval_end_ns - track->eval_start_ns;
+        work_set_cut(&cut, CUT_EVAL, track->eval_end_ns - track->eval_start_ns);
         track->eval_open = false;
         step_loose(track, &cut, track->eval_end_ns);
     }
@@ -269,7 +269,7 @@ static void cut_call(const struct track *track, struct item *item)
         !(seen & WORK_UPDATE)) {
         int64_t time_ns = work_total(item->work);
         work_clear(item->work);
-        item->work->cut_ns[CUT_EVAL] = time_ns;
+        work_set_cut(item->work, CUT_EVAL, time_ns);
     }
 }
 

@@ -1,6 +1,7 @@
 #include "model/snapshot.h"
 
 #include "model/parts.h"
+#include "model/snapshot_hot.h"
 #include "model/snapshot_loop.h"
 
 #include <math.h>
@@ -267,11 +268,25 @@ static bool add_spans(const struct model *model, struct snapshot *snapshot)
     return true;
 }
 
+/* Without any loop, the main threads are what there is. */
+static bool is_loop_thread(const void *context, const struct hot_thread *thread)
+{
+    const struct snapshot *snapshot = context;
+    for (size_t i = 0; i < snapshot->loop_count; i++) {
+        if (snapshot->loops[i].process == thread->process &&
+            snapshot->loops[i].tid == thread->tid) {
+            return true;
+        }
+    }
+    return snapshot->loop_count == 0 && thread->is_main;
+}
+
 struct snapshot *model_snapshot(const struct model *model)
 {
     struct snapshot *snapshot = calloc(1, sizeof *snapshot);
     if (!snapshot || !add_loops(model, snapshot) || !add_threads(model, snapshot) ||
-        !add_spans(model, snapshot)) {
+        !add_spans(model, snapshot) ||
+        !snapshot_fill_hot(&model->hot, is_loop_thread, snapshot, &snapshot->hot)) {
         snapshot_free(snapshot);
         return NULL;
     }
@@ -290,6 +305,7 @@ struct snapshot *model_snapshot(const struct model *model)
     snapshot->records = model->records;
     snapshot->spans_seen = model->spans;
     snapshot->lost_records = model->lost_records;
+    snapshot->gaps = model->gaps;
     snapshot->orphan_spans = model->orphan_spans;
     snapshot->forgotten_loops = model->forgotten_loops;
     snapshot->negative_ns = model->negative_ns;
@@ -309,6 +325,7 @@ void snapshot_free(struct snapshot *snapshot)
         free((char *)(uintptr_t)snapshot->spans[i].text);
         free((char *)(uintptr_t)snapshot->spans[i].object);
     }
+    snapshot_release_hot(&snapshot->hot);
     free(snapshot->loops);
     free(snapshot->threads);
     free(snapshot->spans);

@@ -84,6 +84,30 @@ struct snap_thread { /* a thread that held loops, or the main thread if none did
     int64_t begin_ns, wall_ns, segment_ns[MODEL_SEGMENT_COUNT];
 };
 
+/* Where stack samples found the threads that hold loops, by stage; all others are beside. */
+enum { SNAP_HOT_OUTSIDE = SS_STAGE_COUNT, SNAP_HOT_BESIDE, SNAP_HOT_PLACES };
+
+struct snap_hot_place {
+    const char *file, *function; /* "": none */
+    uint32_t line;               /* 0: not known */
+};
+
+struct snap_hot_line {
+    uint32_t place;         /* a stage, or SNAP_HOT_* */
+    uint64_t place_samples; /* all that were there */
+    uint64_t count;
+    struct interval share;      /* of the time of its place */
+    struct snap_hot_place at;   /* the innermost line of the script */
+    struct snap_hot_place leaf; /* the innermost line of all, most often */
+    uint64_t leaf_count;
+};
+
+struct snap_hot {
+    struct snap_hot_line *lines; /* by place, the largest one first; then by count */
+    size_t line_count;
+    uint64_t samples, unplaced, place_samples[SNAP_HOT_PLACES];
+};
+
 struct snapshot {
     struct snap_loop *loops; /* the primary one first */
     size_t loop_count;
@@ -91,8 +115,10 @@ struct snapshot {
     size_t thread_count;
     struct snap_span *spans; /* most time first */
     size_t span_count;
+    struct snap_hot hot;
     int64_t begin_ns, end_ns; /* of the run */
     uint64_t records, spans_seen, lost_records, orphan_spans;
+    uint64_t gaps;            /* places where records are missing */
     uint64_t forgotten_loops; /* short ones, only in the books */
     int64_t negative_ns;
 };

@@ -164,7 +164,7 @@ static void own_time(struct work *work, const struct model_name *name,
     int cut = record->nest & SS_NEST_CLOSED ? -1 : name->cut;
     if (cut >= 0) {
         work_clear(work);
-        work->cut_ns[cut] = record->end_ns - record->start_ns;
+        work_set_cut(work, cut, record->end_ns - record->start_ns);
     } else {
         work_put(work, is_detail(name, record) ? SS_STAGE_OPTIMIZER : name->stage,
                  own_ns);

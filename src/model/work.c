@@ -7,15 +7,19 @@
 
 void work_add(struct work *to, const struct work *from)
 {
-    to->late_compile_ns += to->marks & WORK_UPDATE ? from->stage_ns[SS_STAGE_COMPILE]
-                                                   : from->late_compile_ns;
+    if (UNLIKELY(from->stages >> SS_STAGE_COMPILE & 1)) {
+        to->late_compile_ns += to->marks & WORK_UPDATE ? from->stage_ns[SS_STAGE_COMPILE]
+                                                       : from->late_compile_ns;
+    }
     for (uint32_t left = from->stages; left; left &= left - 1) {
         const int i = LOWEST_BIT(left);
         to->stage_ns[i] += from->stage_ns[i];
     }
     to->stages |= from->stages;
-    for (int i = 0; i < CUT_COUNT; i++) {
-        to->cut_ns[i] += from->cut_ns[i];
+    if (UNLIKELY(from->marks & WORK_CUTS)) {
+        for (int i = 0; i < CUT_COUNT; i++) {
+            to->cut_ns[i] += from->cut_ns[i];
+        }
     }
     to->batches += from->batches;
     to->updates += from->updates;
@@ -51,7 +55,7 @@ int64_t work_total(const struct work *work)
     for (uint32_t left = work->stages; left; left &= left - 1) {
         total += work->stage_ns[LOWEST_BIT(left)];
     }
-    for (int i = 0; i < CUT_COUNT; i++) {
+    for (int i = 0; work->marks & WORK_CUTS && i < CUT_COUNT; i++) {
         total += work->cut_ns[i];
     }
     return total;

@@ -21,7 +21,8 @@ enum work_marks {
     WORK_EVAL_CALL = 1 << 9, /* of a jitted function that does not train */
     WORK_SYNC = 1 << 10,
     WORK_PERTURBED = 1 << 11, /* in the books, in no quantile */
-    WORK_UNFINISHED = 1 << 12
+    WORK_UNFINISHED = 1 << 12,
+    WORK_CUTS = 1 << 13 /* some of cut_ns may not be 0 */
 };
 
 /* A span has one stage, a step some: only those in `stages` are looked at, the others are 0. */
@@ -43,6 +44,12 @@ static inline void work_put(struct work *work, unsigned stage, int64_t ns)
 {
     work->stage_ns[stage] += ns;
     work->stages |= 1u << stage;
+}
+
+static inline void work_set_cut(struct work *work, int cut, int64_t ns)
+{
+    work->cut_ns[cut] = ns;
+    work->marks |= WORK_CUTS;
 }
 
 /* `from` comes after `to`. */

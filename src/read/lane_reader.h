@@ -89,6 +89,7 @@ static inline void lane_reader_fill(const struct lane_reader *reader,
     out->stage = catalog_stage(&lane->file->catalog, head->name);
     out->depth = head->depth;
     out->nest = head->nest;
+    out->gaps = reader->walk.gaps;
     out->subject = 0;
     out->role = 0;
     out->scope = 0;

@@ -74,6 +74,7 @@ static bool enter_next_region(struct lane_walk *walk)
     const struct segment_entry *const entry =
         segment_index_at(lane->file, lane->segments[next]);
     const uint64_t start = (uint64_t)lane->segments[next] * SS_SEGMENT_BYTES;
+    walk->gaps += entry->seq != walk->place + 1;
     walk->place = entry->seq;
     walk->segment = lane->segments[next];
     walk->lease = entry->lease;
@@ -106,6 +107,7 @@ static void lose_rest(struct lane_walk *walk, enum ss_loss_kind kind, uint64_t o
 {
     if (tell_once(walk, kind))
         process_file_lose(walk->lane->file, kind, offset, walk->region_end - offset);
+    walk->gaps++;
     go_to(walk, walk->region_end);
 }
 

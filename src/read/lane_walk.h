@@ -23,6 +23,7 @@ struct lane_walk {
     int64_t place; /* seq; 0: the block; -1: before it */
     uint64_t segment;
     uint64_t lease;
+    uint32_t gaps; /* that it went over: segments given up, records that make no sense */
     uint32_t generation; /* refresh of the file after which the view was taken */
 
     struct run_lane *lane;

@@ -233,15 +233,15 @@ static int fail_without_process(const char *path, const struct problem *problem,
                      ss_error_text(SS_E_NOTRUN), SS_FILE_SUFFIX);
 }
 
-/* The end of opening: a run that has a process, or NULL and the reason. */
+/* The end of opening: a run that has a process, unless it `may_be_empty`, or NULL and the reason. */
 static struct ss_run *finish(struct ss_run *run, int code, const struct problem *problem,
-                             const char *path, struct ss_error *error)
+                             const char *path, bool may_be_empty, struct ss_error *error)
 {
     if (code == 0)
         code = refresh_files(run);
     if (code != 0)
         error_set(error, code, "%s: %s", path, ss_error_text(code));
-    else if (run->file_count == 0)
+    else if (run->file_count == 0 && (!may_be_empty || problem->code != 0))
         code = fail_without_process(path, problem, error);
     if (code == 0)
         return run;
@@ -249,7 +249,8 @@ static struct ss_run *finish(struct ss_run *run, int code, const struct problem 
     return NULL;
 }
 
-struct ss_run *ss_run_open(const char *path, struct ss_error *error)
+static struct ss_run *open_directory(const char *path, bool may_be_empty,
+                                     struct ss_error *error)
 {
     struct ss_run *const run = new_run(false);
     struct problem problem = {0};
@@ -273,7 +274,17 @@ struct ss_run *ss_run_open(const char *path, struct ss_error *error)
     code = read_manifest(run);
     if (code == 0)
         code = adopt_directory(run, &problem);
-    return finish(run, code, &problem, path, error);
+    return finish(run, code, &problem, path, may_be_empty, error);
+}
+
+struct ss_run *ss_run_open(const char *path, struct ss_error *error)
+{
+    return open_directory(path, false, error);
+}
+
+struct ss_run *run_open_empty(const char *path, struct ss_error *error)
+{
+    return open_directory(path, true, error);
 }
 
 /* By name; two of the same name as they were given. */
@@ -317,7 +328,7 @@ struct ss_run *ss_run_open_memory(const struct ss_blob *files, size_t count,
     for (size_t i = 0; i < count && code == 0; i++)
         code = adopt_blob(run, sorted[i], &problem);
     free(sorted);
-    return finish(run, code, &problem, "memory", error);
+    return finish(run, code, &problem, "memory", false, error);
 }
 
 void run_follow(struct ss_run *run, bool following)

@@ -36,6 +36,10 @@ struct ss_run {
     ss_ns barrier_ns; /* merged records after it wait; INT64_MAX: no process lives */
 };
 
+/* As ss_run_open(), for a directory of which it is known that it is a run: one into which nothing was
+ * recorded has no process. */
+struct ss_run *run_open_empty(const char *path, struct ss_error *error);
+
 /* For whoever feeds a run on while its processes live: from the next refresh on, a
  * process that did not say that it ended counts as alive until it is both gone and
  * silent. A pause of a process or of the machine must not look like its death, since

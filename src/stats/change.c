@@ -62,7 +62,18 @@ static double take_curve_out(const double *x, size_t count, double *rest)
     return misfit;
 }
 
-static void find_trend(const struct series *s, struct change *out)
+/* Where Theil and Sen's line begins; a steep curve may take it below the values, or below 0. */
+static double fitted_start(const double *x, size_t n, double slope)
+{
+    double left[BLOCKS];
+    for (size_t i = 0; i < n; i++)
+        left[i] = x[i] - slope * (double)i;
+    const double start = median_of(left, n);
+    return start > x[0] / 2 ? start : x[0];
+}
+
+/* Returns the change over all, of the median. */
+static double find_trend(const struct series *s, struct change *out)
 {
     double blocks[BLOCKS];
     double even[BLOCKS];
@@ -73,8 +84,9 @@ static void find_trend(const struct series *s, struct change *out)
     double slope = robust_slope(blocks, n, slopes);
     take_curve_out(blocks, n, even);
     out->trend_z = robust_trend_z(blocks, n, robust_inflation(even, n, 2, scratch));
-    double level = median_of(blocks, n);
-    out->trend = level > 0 ? slope * (double)(n - 1) / level : 0;
+    double start = fitted_start(blocks, n, slope);
+    out->trend = start > 0 ? slope * (double)(n - 1) / start : 0;
+    return slope * (double)(n - 1) / median_of(blocks, n);
 }
 
 /* Where cutting [from, to) in two takes most from the sum of squares; `*gain` is how much. 0 if
@@ -244,9 +256,9 @@ void change_find(const double *medians, size_t count, struct change *out)
     struct series s = {.count = count, .edge = {0, count}, .segments = 1};
     double scratch[2 * CHANGE_MAX_VALUES];
     robust_despike(medians, count, s.x, scratch);
-    find_trend(&s, out);
+    const double total = find_trend(&s, out);
     find_shifts(&s);
-    bool trend = fabs(out->trend_z) > TREND_Z && fabs(out->trend) >= PRACTICAL;
+    bool trend = fabs(out->trend_z) > TREND_Z && fabs(total) >= PRACTICAL;
     bool shift = s.segments > 1 && (!trend || levels_fit_better(&s));
     if (shift)
         write_shifts(&s, medians, out);

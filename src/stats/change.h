@@ -40,7 +40,7 @@ struct change_shift {
 struct change {
     enum change_kind kind;
     double trend_z;
-    double trend;       /* over the whole series, of its median: 0.05 is 5 % slower */
+    double trend;       /* from first to last, of the first: 0.05 is 5 % slower */
     size_t shift_count; /* 0 unless the kind is SHIFT */
     struct change_shift shifts[CHANGE_MAX_SHIFTS]; /* in the order of the series */
 };

@@ -21,7 +21,7 @@ struct script {
     uint32_t lane, process;
     struct open open[LANES][DEPTH];
     unsigned depth[LANES];
-    uint32_t owner[LANES];
+    uint32_t owner[LANES], gaps[LANES];
     struct {
         const char *text, *object;
         unsigned stage, role, scope;
@@ -79,7 +79,8 @@ static struct ss_record record_of(const struct script *script, unsigned kind)
                                .lane = script->lane,
                                .owner = script->owner[script->lane] + 1,
                                .kind = (uint8_t)kind,
-                               .depth = (uint8_t)depth};
+                               .depth = (uint8_t)depth,
+                               .gaps = script->gaps[script->lane]};
     record.tid = script->lane == script->process * 2 + 1 ? 100 + script->process
                                                          : 1000 + script->lane;
     record.tid += 1000 * script->owner[script->lane];
@@ -197,6 +198,11 @@ void script_plan(struct script *script, uint64_t steps, uint64_t epochs,
     const uint64_t plan[4] = {steps, epochs, per_epoch, batch};
     memcpy(record.u.plan, plan, sizeof plan);
     feed(script, script->process, &record);
+}
+
+void script_gap(struct script *script)
+{
+    script->gaps[script->lane]++;
 }
 
 void script_drop(struct script *script)

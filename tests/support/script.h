@@ -36,6 +36,7 @@ void script_plan(struct script *script, uint64_t steps, uint64_t epochs,
 void script_drop(struct script *script);
 void script_append(struct script *script, unsigned name, unsigned flags, int64_t start_ns,
                    int64_t end_ns);
+void script_gap(struct script *script); /* records of the lane are missing from here on */
 void script_new_owner(struct script *script);
 void script_perturbed(struct script *script, int64_t ns); /* for so long, until now */
 void script_ended(struct script *script,

@@ -652,9 +652,40 @@ static void a_step_in_a_perturbed_window_is_in_the_books_only(void **state)
     script_free(p.s);
 }
 
+/* Seven steps are missing; nobody can tell how many it were. */
+static void a_step_over_missing_records_is_in_the_books_only(void **state)
+{
+    (void)state;
+    for (int batches_before = 0; batches_before < 2; batches_before++) {
+        struct play p = play_new();
+        script_span(p.s, p.setup, 0, 3);
+        for (int i = 0; i < 10; i++) {
+            batch(&p, p.adam);
+            if (i == 4) {
+                if (batches_before) {
+                    script_span(p.s, p.data, 0, 10);
+                }
+                script_pass(p.s, 7 * 65);
+                script_gap(p.s);
+            }
+        }
+        end_of_iterator(&p);
+        const struct snapshot *snapshot = script_finish(p.s);
+        const struct snap_loop *loop = only_loop(snapshot);
+        assert_int_equal(snapshot->gaps, 1);
+        /* The one before them, and the one that may have lost its beginning. */
+        assert_in_range(loop->flagged_steps, 1, 2);
+        assert_int_equal(loop->steady_steps + loop->warmup_steps,
+                         loop->steps - loop->flagged_steps);
+        assert_int_equal(loop->quantiles.max_ns, 65);
+        script_free(p.s);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_step_over_missing_records_is_in_the_books_only),
         cmocka_unit_test(updates_win_over_jitted_calls_that_came_first),
         cmocka_unit_test(two_gans_one_after_the_other_count_iterations),
         cmocka_unit_test(a_start_by_another_optimizer_does_not_count),

@@ -27,6 +27,30 @@ static void records_come_by_time(void **state)
     synth_free(synth);
 }
 
+/* Segments 2 and 3 of lane 1 were given up. */
+static void records_know_of_the_gaps_before_them(void **state)
+{
+    (void)state;
+    struct synth *const synth = synth_new();
+    enum { IN_SEGMENT = 2046 };
+    uint64_t steps = 0;
+    static struct ss_record r[6 * IN_SEGMENT];
+
+    synth_next_segment(synth, 1);
+    for (; steps < 5 * IN_SEGMENT; steps++)
+        synth_point(synth, 1, SS_KIND_STEP, 0, 1000 + steps, steps);
+    synth_give_up(synth, 1, 2);
+    synth_give_up(synth, 1, 3);
+    synth_point(synth, 2, SS_KIND_STEP, 0, 1000 + steps, 0);
+    struct ss_run *const run = reading_open(synth);
+    const size_t count = reading_all(run, SS_ALL_LANES, r, 6 * IN_SEGMENT);
+    assert_int_equal(count, 3 * IN_SEGMENT + 1);
+    for (size_t i = 0; i < count; i++)
+        assert_int_equal(r[i].gaps, i >= IN_SEGMENT && i + 1 < count);
+    ss_run_close(run);
+    synth_free(synth);
+}
+
 /* At one time: by file, by lane, by place. Two files, lanes 1 to 9, three records
  * each. */
 static void at_the_same_time_the_order_is_file_lane_place(void **state)
@@ -204,6 +228,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(records_come_by_time),
+        cmocka_unit_test(records_know_of_the_gaps_before_them),
         cmocka_unit_test(at_the_same_time_the_order_is_file_lane_place),
         cmocka_unit_test(a_record_that_is_late_in_its_lane_keeps_its_place),
         cmocka_unit_test(two_thousand_lanes_are_merged),

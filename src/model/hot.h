@@ -1,0 +1,84 @@
+/* Stack samples, joined to stages by time: what a thread was doing when a stage had it.
+ *
+ * A sample arrives before the spans around it, because a span arrives when it ends. So samples wait:
+ * the first span that covers one and counts for a stage (rules 6, 7) is the innermost, and takes it;
+ * where nothing is open any more, what still waits was `other` inside a loop, or outside of all.
+ * Memory is bounded: what finds no room is counted as unplaced. */
+#ifndef MODEL_HOT_H
+#define MODEL_HOT_H
+
+#include "model/name_table.h"
+#include "stepscope/reader.h"
+
+enum {
+    HOT_OUTSIDE = SS_STAGE_COUNT, /* before, after and between loops */
+    HOT_PLACES,
+    HOT_FRAMES_MOST = 1 << 18,
+    HOT_WAITING_MOST = 1 << 16, /* 40 minutes of one span */
+    HOT_SILENT_MOST = 1 << 10,  /* of a thread of which nothing else is known */
+    HOT_ROWS_MOST = 1 << 13     /* of a thread */
+};
+
+struct hot_frame {
+    uint32_t process, id;
+    uint32_t line; /* 0: not known */
+    bool is_script;
+    char *function, *file;
+};
+
+struct
+    hot_row { /* samples of one thread, by place, line of the script and innermost line */
+    uint32_t place, script, leaf; /* places in `frames` + 1; 0: none */
+    uint64_t count;
+};
+
+struct hot_waiting {
+    int64_t time_ns;
+    uint32_t script, leaf;
+};
+
+struct hot_thread {
+    struct hot_thread *next;
+    uint32_t process, tid;
+    bool is_main;                /* of its process */
+    bool is_recorder;            /* it recorded something itself: spans may come */
+    struct hot_waiting *waiting; /* by time */
+    size_t waiting_count, waiting_capacity;
+    struct hot_row *rows; /* a hash table */
+    size_t row_count, row_slots;
+};
+
+struct hot {
+    struct hot_frame *frames; /* in the order in which they came */
+    size_t frame_count, frame_capacity;
+    uint32_t *frame_slots; /* a hash table by process and id: places in `frames` + 1 */
+    size_t slot_count;
+    struct hot_thread *threads;
+    uint32_t thread_count;
+    uint64_t samples, unplaced;
+};
+
+void hot_release(struct hot *hot);
+
+void hot_frame(struct hot *hot, uint32_t process, const struct ss_record *record);
+void hot_sample(struct hot *hot, uint32_t process, bool is_main,
+                const struct ss_record *record);
+
+/* NULL: no sample of this thread was seen. */
+struct hot_thread *hot_find(const struct hot *hot, uint32_t process, uint32_t tid);
+
+/* A span of the thread has ended; `name` is its own. */
+void hot_span(struct hot *hot, struct hot_thread *thread, const struct model_name *name,
+              const struct ss_record *record);
+
+/* No span is open at this time: what waits from before is `other`, or outside of all loops. */
+void hot_settle(struct hot *hot, struct hot_thread *thread, int64_t time_ns,
+                bool in_loop);
+
+/* Nothing more comes. */
+void hot_finish(struct hot *hot);
+
+/* Moves all of `from` to `to`; processes of `from` are numbered after `processes`. */
+void hot_merge(struct hot *to, struct hot *from, uint32_t processes);
+
+#endif

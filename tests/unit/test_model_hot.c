@@ -1,0 +1,206 @@
+/* Stack samples and the stages that had the thread then, in plays with exact times. */
+#include "support/script.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+enum { MAIN_FRAME = 7, WORK_FRAME, LIBRARY_FRAME, STEPS = 30 };
+
+struct play {
+    struct script *script;
+    unsigned data, user, optimizer, sync, eval;
+};
+
+static void tell_frame(struct play *play, uint32_t id, const char *function,
+                       const char *file, uint32_t line)
+{
+    struct ss_record record = {.kind = SS_KIND_FRAME,
+                               .time_ns = script_now(play->script)};
+    record.u.text.a = (struct ss_text){function, strlen(function)};
+    record.u.text.b = (struct ss_text){file, strlen(file)};
+    record.u.text.id = id;
+    record.u.text.line = line;
+    model_feed(script_model(play->script), 0, &record);
+}
+
+static void sample(struct play *play, uint32_t tid, uint32_t leaf)
+{
+    const uint32_t frames[] = {leaf, MAIN_FRAME};
+    struct ss_record record = {.kind = SS_KIND_SAMPLE,
+                               .tid = tid,
+                               .lane = 9,
+                               .time_ns = script_now(play->script)};
+    record.u.sample.frame = frames;
+    record.u.sample.frames = 2;
+    model_feed(script_model(play->script), 0, &record);
+}
+
+static uint32_t main_tid(const struct play *play)
+{
+    return script_facts(play->script, 0)->pid;
+}
+
+static struct play begin(void)
+{
+    struct play play = {.script = script_new()};
+    struct script *s = play.script;
+    play.data = script_name(s, "next", SS_STAGE_DATA, 0, 0, "");
+    play.user = script_name(s, "mine", SS_STAGE_USER, 0, 0, "");
+    play.optimizer = script_name(s, "step", SS_STAGE_OPTIMIZER, 0, 0, "Adam");
+    play.sync = script_name(s, "item", SS_STAGE_SYNC, 0, 0, "");
+    play.eval = script_name(s, "evaluate", SS_STAGE_EVAL, 0, 0, "");
+    tell_frame(&play, MAIN_FRAME, "main", "train.py", 12);
+    tell_frame(&play, WORK_FRAME, "work", "/home/x/work.py", 3);
+    tell_frame(&play, LIBRARY_FRAME, "wait", "/usr/lib/python3.11/threading.py", 300);
+    script_lane(s, 1);
+    return play;
+}
+
+static const struct snap_hot_line *find(const struct snapshot *snapshot, uint32_t place,
+                                        const char *function)
+{
+    for (size_t i = 0; i < snapshot->hot.line_count; i++) {
+        const struct snap_hot_line *line = &snapshot->hot.lines[i];
+        if (line->place == place && strcmp(line->at.function, function) == 0) {
+            return line;
+        }
+    }
+    return NULL;
+}
+
+static uint64_t count_at(const struct snapshot *snapshot, uint32_t place,
+                         const char *function)
+{
+    const struct snap_hot_line *line = find(snapshot, place, function);
+    return line ? line->count : 0;
+}
+
+/* A sample in each of: data, optimizer with a sync in it, a name of the user, nothing. */
+static void one_step(struct play *play)
+{
+    struct script *s = play->script;
+    script_point(s, SS_KIND_STEP, 1);
+    script_begin(s, play->data, 0);
+    script_pass(s, 10);
+    sample(play, main_tid(play), LIBRARY_FRAME);
+    script_pass(s, 10);
+    script_end(s, 0, 0);
+    script_begin(s, play->optimizer, 0);
+    script_pass(s, 5);
+    script_begin(s, play->sync, 0);
+    script_pass(s, 5);
+    sample(play, main_tid(play), WORK_FRAME);
+    script_pass(s, 5);
+    script_end(s, 0, 0);
+    script_end(s, 0, 0);
+    script_begin(s, play->user, 0);
+    script_pass(s, 5);
+    sample(play, main_tid(play), WORK_FRAME);
+    script_pass(s, 5);
+    script_end(s, 0, 0);
+    script_pass(s, 5);
+    sample(play, main_tid(play), MAIN_FRAME);
+    script_pass(s, 5);
+}
+
+static void samples_belong_to_the_innermost_stage_around_them(void **state)
+{
+    (void)state;
+    struct play play = begin();
+    for (int i = 0; i < STEPS; i++) {
+        one_step(&play);
+    }
+    script_point(play.script, SS_KIND_STEP, 1);
+    const struct snapshot *snapshot = script_finish(play.script);
+    assert_int_equal(snapshot->hot.samples, 4 * STEPS);
+    assert_int_equal(snapshot->hot.unplaced, 0);
+    assert_int_equal(count_at(snapshot, SS_STAGE_DATA, "main"), STEPS);
+    assert_int_equal(count_at(snapshot, SS_STAGE_OPTIMIZER, "work"), STEPS);
+    assert_int_equal(count_at(snapshot, SS_STAGE_SYNC, "work"), 0);
+    assert_int_equal(count_at(snapshot, SS_STAGE_OTHER, "work"), STEPS);
+    assert_int_equal(count_at(snapshot, SS_STAGE_OTHER, "main"), STEPS);
+    const struct snap_hot_line *line = find(snapshot, SS_STAGE_DATA, "main");
+    assert_string_equal(line->leaf.function, "wait"); /* a library is not the script */
+    assert_int_equal(line->at.line, 12);
+    line = find(snapshot, SS_STAGE_OTHER, "main");
+    assert_true(line->share.mid == 0.5 && line->share.low < 0.41 &&
+                line->share.low > 0.35);
+    script_free(play.script);
+}
+
+static void what_is_before_the_first_step_is_outside(void **state)
+{
+    (void)state;
+    struct play play = begin();
+    script_pass(play.script, 100);
+    sample(&play, main_tid(&play), WORK_FRAME);
+    script_pass(play.script, 100);
+    for (int i = 0; i < STEPS; i++) {
+        one_step(&play);
+    }
+    const struct snapshot *snapshot = script_finish(play.script);
+    assert_int_equal(count_at(snapshot, SNAP_HOT_OUTSIDE, "work"), 1);
+    script_free(play.script);
+}
+
+static void inside_evaluation_all_is_evaluation(void **state)
+{
+    (void)state;
+    struct play play = begin();
+    struct script *s = play.script;
+    for (int i = 0; i < STEPS; i++) {
+        one_step(&play);
+        script_begin(s, play.eval, 0);
+        script_begin(s, play.data, 0);
+        script_pass(s, 5);
+        sample(&play, main_tid(&play), WORK_FRAME);
+        script_pass(s, 5);
+        script_end(s, 0, 0);
+        script_end(s, 0, 0);
+    }
+    const struct snapshot *snapshot = script_finish(s);
+    assert_int_equal(count_at(snapshot, SS_STAGE_EVAL, "work"), STEPS);
+    assert_int_equal(count_at(snapshot, SS_STAGE_DATA, "work"), 0);
+    script_free(s);
+}
+
+static void threads_without_a_loop_are_beside(void **state)
+{
+    (void)state;
+    struct play play = begin();
+    for (int i = 0; i < STEPS; i++) {
+        one_step(&play);
+        sample(&play, 4242, WORK_FRAME); /* never records anything */
+    }
+    const struct snapshot *snapshot = script_finish(play.script);
+    assert_int_equal(count_at(snapshot, SNAP_HOT_BESIDE, "work"), STEPS);
+    assert_int_equal(snapshot->thread_count, 1); /* samples make no threads */
+    script_free(play.script);
+}
+
+static void frames_that_nobody_told_are_counted(void **state)
+{
+    (void)state;
+    struct play play = begin();
+    one_step(&play);
+    sample(&play, main_tid(&play), 999);
+    const struct snapshot *snapshot = script_finish(play.script);
+    assert_int_equal(snapshot->hot.unplaced, 1);
+    script_free(play.script);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(samples_belong_to_the_innermost_stage_around_them),
+        cmocka_unit_test(what_is_before_the_first_step_is_outside),
+        cmocka_unit_test(inside_evaluation_all_is_evaluation),
+        cmocka_unit_test(threads_without_a_loop_are_beside),
+        cmocka_unit_test(frames_that_nobody_told_are_counted),
+    };
+    return cmocka_run_group_tests_name("stack samples in the step model", tests, NULL,
+                                       NULL);
+}
