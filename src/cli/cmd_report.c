@@ -5,9 +5,11 @@
 #include "cli/command.h"
 #include "cli/run_argument.h"
 #include "output/report.h"
+#include "output/report_hot.h"
 #include "output/report_tables.h"
+#include "read/run.h"
 
-static bool as_json, epochs, steps;
+static bool as_json, epochs, hot, steps;
 static const char *deadline;
 
 static int print(struct console *console, const struct report_input *input)
@@ -18,6 +20,8 @@ static int print(struct console *console, const struct report_input *input)
         return report_step_table(&console->out, input, &style, as_json);
     if (as_json)
         report_json(&console->out, input);
+    else if (hot)
+        report_hot_table(&console->out, input, &style);
     else if (epochs)
         report_epoch_table(&console->out, input, &style);
     else
@@ -58,9 +62,12 @@ static struct ss_run *open_run(struct console *console, const struct run_facts *
 {
     struct ss_run *run = NULL;
 
-    if (!facts->elsewhere)
-        return run_argument_open(console, facts->path);
-    run = ss_run_open(facts->elsewhere, NULL);
+    if (!facts->elsewhere) {
+        /* a supervisor was there: it is a run, even if nothing was recorded into it */
+        run = facts->pid > 0 ? run_open_empty(facts->path, NULL) : NULL;
+        return run ? run : run_argument_open(console, facts->path);
+    }
+    run = run_open_empty(facts->elsewhere, NULL);
     if (run)
         return run;
     run = ss_run_open(facts->path, NULL);
@@ -87,10 +94,27 @@ static int report_path(struct console *console, const char *path, int64_t deadli
     return failed ? EXIT_DATA : EXIT_FINE;
 }
 
+static bool is_usable(const struct console *console, int count, char **operands)
+{
+    if (epochs + hot + steps > 1)
+        console_error(console,
+                      "--epochs, --hot and --steps are tables of their own: give one.");
+    else if (epochs && as_json)
+        console_error(console, "--epochs is a table: --json alone has the epochs too.");
+    else if (count > 0 && operands[0][0] == '\0')
+        console_error(console, "the RUN is empty. Without it, the newest run is "
+                               "reported.");
+    else
+        return true;
+    return false;
+}
+
 static int run(struct console *console, int count, char **operands)
 {
     int64_t deadline_ns = 0;
 
+    if (!is_usable(console, count, operands))
+        return EXIT_USAGE;
     if (deadline && !duration_parse(deadline, &deadline_ns)) {
         console_error(console,
                       "--deadline takes a time such as " DURATION_EXAMPLES ", not '%s'.",
@@ -110,6 +134,9 @@ static const struct cli_option options[] = {
      .help = "one JSON object; docs/report.md says what is in it",
      .is_given = &as_json},
     {.name = "epochs", .help = "a table of all epochs", .is_given = &epochs},
+    {.name = "hot",
+     .help = "the lines of Python where each stage spent its time",
+     .is_given = &hot},
     {.name = "steps",
      .help = "a table of all steps; with --json one object a line",
      .is_given = &steps},

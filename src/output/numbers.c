@@ -4,6 +4,8 @@
 #include <stdbool.h>
 #include <stdio.h>
 
+static const double WIDEST = 99999.5; /* what would take more than five digits */
+
 static double positive(double value)
 {
     return isfinite(value) && value > 0 ? value : 0;
@@ -15,9 +17,14 @@ struct scale scale_for(double usual_ns, double largest_ns)
     const double most = positive(largest_ns) > usual ? positive(largest_ns) : usual;
     struct scale scale = {.unit =
                               units_scale_for(usual < 1e18 ? (int64_t)usual : INT64_MAX)};
-    const double value = most / (double)scale.unit.ns;
 
+    for (double ns = 1; most / (double)scale.unit.ns >= WIDEST && ns <= 1e9; ns *= 1e3)
+        if (ns > (double)scale.unit.ns)
+            scale.unit = units_scale_for((int64_t)ns);
+    const double value = most / (double)scale.unit.ns;
     scale.decimals = value < 9.9995 ? 3 : value < 999.995 ? 2 : 1;
+    if (usual / (double)scale.unit.ns < 0.1) /* the unit is that of the largest */
+        scale.decimals = 3;
     if (scale.unit.ns == 1)
         scale.decimals = 0;
     return scale;
@@ -50,7 +57,7 @@ const char *scale_text(char out[UNITS_SIZE], double ns, struct scale scale)
         snprintf(out, UNITS_SIZE, "<%.*f", scale.decimals, least);
     else if (value < 999.5)
         snprintf(out, UNITS_SIZE, "%.*f", scale.decimals, value);
-    else if (value < 99999.5)
+    else if (value < WIDEST)
         snprintf(out, UNITS_SIZE, "%.0f", value);
     else
         long_text(out, ns * 1e-9);
@@ -67,6 +74,21 @@ const char *share_text(char out[UNITS_SIZE], double share)
         snprintf(out, UNITS_SIZE, "<0.1 %%");
     else
         snprintf(out, UNITS_SIZE, "%.1f %%", percent);
+    return out;
+}
+
+const char *percent_text(char out[UNITS_SIZE], double share)
+{
+    const double percent = 100 * share;
+
+    if (percent > 0 && percent < 0.005)
+        snprintf(out, UNITS_SIZE, "0.01 %%");
+    else
+        snprintf(out, UNITS_SIZE, "%.*f %%",
+                 percent < 0.095  ? 2
+                 : percent < 9.95 ? 1
+                                  : 0,
+                 percent);
     return out;
 }
 
@@ -95,7 +117,7 @@ const char *digits_text(char out[UNITS_SIZE], double value)
 const char *range_text(char out[NUMBERS_RANGE_SIZE], struct interval interval,
                        const char *unit)
 {
-    const bool large = interval.mid >= 99999.5;
+    const bool large = interval.mid >= WIDEST;
     const double factor = large ? 1e-6 : 1;
     const double mid = interval.mid * factor;
     const double low = interval.low * factor, high = interval.high * factor;

@@ -11,7 +11,8 @@ struct scale {
     int decimals;
 };
 
-/* For a column in which one value is usual and another the largest. */
+/* For a column in which one value is usual and another the largest: the unit suits the usual one, as
+ * long as the largest has no more than five digits in it. */
 struct scale scale_for(double usual_ns, double largest_ns);
 
 /* "84.0"; "<0.1" for what is more than nothing but would be written as 0. What would take more than
@@ -32,6 +33,9 @@ const char *digits_text(char out[UNITS_SIZE], double value);
 enum { NUMBERS_RANGE_SIZE = 128 };
 const char *range_text(char out[NUMBERS_RANGE_SIZE], struct interval interval,
                        const char *unit);
+
+/* "0.6 %", "12 %": a precision, of 0.006 and 0.12; never with an exponent. */
+const char *percent_text(char out[UNITS_SIZE], double share);
 
 /* Half of the width of an interval as a share of its middle; INFINITY if it is not known. */
 double relative_error(struct interval interval);

@@ -30,12 +30,18 @@ static void say_warmup(struct report *report)
         buf_add_text(&page->value, level[loop->warmup.class]);
     } else {
         buf_add_text(&page->value, "the first ");
-        page_count(page, (uint64_t)loop->warmup_steps, "step took ", "steps took ");
+        if (loop->warmup_steps == 1)
+            buf_add_text(&page->value, "step");
+        else
+            page_count(page, (uint64_t)loop->warmup_steps, "step", "steps");
+        buf_add_text(&page->value, " took ");
         add_duration(page, (double)loop->warmup_ns);
         if (loop->warmup.cost_ns > 0) {
             buf_add_text(&page->value, ", ");
             add_duration(page, loop->warmup.cost_ns);
-            buf_add_text(&page->value, " more than as many steady ones");
+            buf_add_text(&page->value, loop->warmup_steps == 1
+                                           ? " more than a steady one"
+                                           : " more than as many steady ones");
         }
     }
     page_field(page, "Warm-up");
@@ -57,6 +63,19 @@ static void add_shift(struct report *report, size_t number)
     page_field(page, number == 0 ? "Over time" : "");
 }
 
+/* No trend and no shift; the warm-up may have found the run uneven all the same. */
+static const char *unchanged(const struct snap_loop *loop)
+{
+    switch (loop->warmup.class) {
+    case WARMUP_DRIFTING:
+        return "not level, but no trend and no shift that is more than noise";
+    case WARMUP_NO_STEADY_STATE:
+        return "changed midway, but no trend and no shift that is more than noise";
+    default:
+        return "no change that is more than noise";
+    }
+}
+
 static void say_change(struct report *report)
 {
     const struct change *change = &report->loop->change;
@@ -70,7 +89,7 @@ static void say_change(struct report *report)
                    change->trend > 0 ? "slower" : "faster", 100 * fabs(change->trend));
         page_field(page, "Over time");
     } else if (change->kind == CHANGE_NONE) {
-        buf_add_text(&page->value, "no change that is more than noise");
+        buf_add_text(&page->value, unchanged(report->loop));
         page_field(page, "Over time");
     }
 }
@@ -95,28 +114,6 @@ static void say_spikes(struct report *report)
     }
 }
 
-static void say_deadline(struct report *report)
-{
-    static const char *const ahead[] = {
-        [ETA_UNKNOWN] = "cannot be told",
-        [ETA_HOLDS] = "will hold",
-        [ETA_UNSURE] = "is not sure to hold",
-        [ETA_MISSED] = "will be missed",
-    };
-    const struct report_input *input = report->input;
-    const enum eta_verdict verdict = report_deadline(input);
-    struct page *page = &report->page;
-
-    if (input->deadline_ns <= 0)
-        return;
-    buf_printf(&page->value, "%sthe deadline of ", page->value.size > 0 ? "; " : "");
-    add_duration(page, (double)input->deadline_ns);
-    if (report_state(input) == REPORT_LIVE)
-        buf_printf(&page->value, " %s", ahead[verdict]);
-    else
-        buf_add_text(&page->value, verdict == ETA_HOLDS ? " held" : " was missed");
-}
-
 static void say_finish(struct report *report)
 {
     const struct interval left = report->loop->left_ns;
@@ -135,7 +132,10 @@ static void say_finish(struct report *report)
     } else if (report_state(report->input) == REPORT_LIVE && report->input->deadline_ns) {
         buf_add_text(&page->value, "not known: nobody said how many steps there will be");
     }
-    say_deadline(report);
+    if (report->input->deadline_ns > 0) {
+        buf_add_text(&page->value, page->value.size > 0 ? "; " : "");
+        report_say_deadline(page, report->input);
+    }
     if (page->value.size > 0)
         page_field(page, "Finish");
 }
@@ -168,7 +168,8 @@ static void say_extent(struct report *report)
     buf_printf(&page->value, "%s steps/s with all between the steps",
                digits_text(text, loop->overall_steps_per_s));
     if (isfinite(loop->samples_per_s.mid))
-        buf_printf(&page->value, "; steady %s samples/s",
+        buf_printf(&page->value, "; %s%s samples/s",
+                   report_has_statistics(loop) ? "steady " : "",
                    digits_text(text, loop->samples_per_s.mid));
     page_field(page, "Over all");
     say_evaluation(report);

@@ -2,6 +2,7 @@
 #include <inttypes.h>
 
 #include "output/report_parts.h"
+#include "output/unhooked.h"
 
 enum { HOOK_COLUMNS = 29 };
 
@@ -23,7 +24,11 @@ static void say_hooks(struct report *report, size_t most)
     size_t said = 0;
 
     if (!hooks || hooks->count == 0) {
-        buf_add_text(&page->value, "none: no framework was looked for");
+        buf_add_text(&page->value, "none: ");
+        const size_t before = page->value.size;
+        unhooked_reason(&page->value, report->input->facts, REPORT_COLUMNS);
+        if (page->value.size == before)
+            buf_add_text(&page->value, "no framework was looked for");
         page_field(page, "Hooks");
         return;
     }
@@ -44,11 +49,15 @@ static void say_hooks(struct report *report, size_t most)
 
 void report_no_steps(struct report *report, size_t most_hooks)
 {
-    buf_add_text(&report->page.value, "no training steps were seen in this run");
+    buf_add_text(&report->page.value, ss_run_processes(report->input->run) > 0
+                                          ? "no training steps were seen in this run"
+                                          : "nothing was recorded");
     report_paragraph(report, true);
     say_hooks(report, most_hooks);
-    buf_add_text(&report->page.value,
-                 "call ss_step() at the start of each step, or record data, forward, "
-                 "backward and the optimizer's update as spans of these stages");
+    buf_add_text(
+        &report->page.value,
+        "call ss_step() (in Python: stepscope.step()) at the start of each step, or "
+        "record data, forward, backward and the optimizer's update as spans of "
+        "these stages");
     page_field(&report->page, "To do");
 }

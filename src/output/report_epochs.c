@@ -54,7 +54,7 @@ static struct epoch_extremes extremes_of(const struct snap_loop *loop)
     return found;
 }
 
-void report_epochs(struct report *report, size_t most)
+static void epochs(struct report *report, size_t most, const char *whose)
 {
     const struct snap_loop *loop = report->loop;
     struct table table;
@@ -67,16 +67,16 @@ void report_epochs(struct report *report, size_t most)
     const struct scale step = scale_for(found.longest_step_ns, found.longest_step_ns);
     const size_t shown = loop->epoch_count < most ? loop->epoch_count : most;
     units_integer(text, (uint64_t)loop->epochs_seen);
-    report_title(report, "Epochs: %s%s; times are %s, a step %s", text,
+    report_title(report, "%sEpochs: %s%s; times are %s, a step %s", whose, text,
                  loop->epochs_seen > (int64_t)shown ? ", the last of them" : "",
                  scale.unit.name, step.unit.name);
     table_init(&table);
     table_column(&table, "epoch", TABLE_NUMBER);
     table_column(&table, "took", TABLE_NUMBER);
-    table_column(&table, "steps took", TABLE_NUMBER);
+    table_optional(&table, "steps took", TABLE_NUMBER, 2);
     if (found.evaluates) {
-        table_column(&table, "evaluation", TABLE_NUMBER);
-        table_column(&table, "of steps", TABLE_NUMBER);
+        table_optional(&table, "evaluation", TABLE_NUMBER, 1);
+        table_optional(&table, "of steps", TABLE_NUMBER, 3);
     }
     table_column(&table, "steps", TABLE_NUMBER);
     table_column(&table, "a step", TABLE_NUMBER);
@@ -84,6 +84,11 @@ void report_epochs(struct report *report, size_t most)
         epoch_row(&table, &loop->epochs[i], scale, step, found.evaluates);
     table_print(&table, &report->page, report->style);
     table_release(&table);
+}
+
+void report_epochs(struct report *report, size_t most)
+{
+    epochs(report, most, "");
 }
 
 static void add_largest(struct table *table, const struct snap_loop *loop)
@@ -122,22 +127,24 @@ static void loop_row(struct table *table, const struct snap_loop *loop, size_t n
 void report_loops(struct report *report)
 {
     const struct snapshot *snapshot = report->input->snapshot;
-    const struct scale scale =
-        scale_for(report->loop->quantiles.p50_ns, report->loop->quantiles.p50_ns);
+    double longest = 0;
     struct table table;
 
     if (snapshot->loop_count < 2)
         return;
+    for (size_t i = 0; i < snapshot->loop_count && i < LOOPS_SHOWN; i++)
+        longest = fmax(longest, snapshot->loops[i].quantiles.p50_ns);
+    const struct scale scale = scale_for(report->loop->quantiles.p50_ns, longest);
     report_title(report, "Loops: %zu; what is above is of loop 0, medians are %s",
                  snapshot->loop_count, scale.unit.name);
     table_init(&table);
     table_column(&table, "loop", TABLE_NUMBER);
-    table_column(&table, "process", TABLE_NUMBER);
-    table_column(&table, "rank", TABLE_NUMBER);
-    table_column(&table, "thread", TABLE_NUMBER);
+    table_optional(&table, "process", TABLE_NUMBER, 3);
+    table_optional(&table, "rank", TABLE_NUMBER, 1);
+    table_optional(&table, "thread", TABLE_NUMBER, 5);
     table_column(&table, "steps", TABLE_NUMBER);
-    table_column(&table, "steps/s", TABLE_NUMBER);
-    table_column(&table, "median", TABLE_NUMBER);
+    table_optional(&table, "steps/s", TABLE_NUMBER, 4);
+    table_optional(&table, "median", TABLE_NUMBER, 2);
     table_column(&table, "largest stage", TABLE_NUMBER);
     table_column(&table, "name", TABLE_TEXT);
     for (size_t i = 0; i < snapshot->loop_count && i < LOOPS_SHOWN; i++)
@@ -147,19 +154,37 @@ void report_loops(struct report *report)
     if (snapshot->loop_count > LOOPS_SHOWN) {
         buf_printf(&report->page.value, "and %zu more; --json lists all",
                    snapshot->loop_count - LOOPS_SHOWN);
-        page_line(&report->page);
+        report_paragraph(report, false);
     }
+}
+
+/* "Loop 2, process 1, rank 1, thread 4712. " */
+static void name_loop(struct buf *out, const struct snap_loop *loop, size_t number)
+{
+    buf_printf(out, "Loop %zu, process %" PRIu32, number, loop->process);
+    if (loop->rank >= 0)
+        buf_printf(out, ", rank %d", loop->rank);
+    buf_printf(out, ", thread %" PRIu32 ". ", loop->tid);
 }
 
 void report_epoch_table(struct sink *out, const struct report_input *input,
                         const struct report_style *style)
 {
+    const struct snapshot *snapshot = input->snapshot;
     struct report report;
+    bool any = false;
 
     report_begin(&report, out, input, style);
-    if (report.loop)
-        report_epochs(&report, SIZE_MAX);
-    if (!report.loop || report.loop->epoch_count == 0) {
+    for (size_t i = 0; i < snapshot->loop_count; i++) {
+        struct buf whose = {0};
+        report.loop = &snapshot->loops[i];
+        any |= report.loop->epoch_count > 0;
+        if (snapshot->loop_count > 1)
+            name_loop(&whose, report.loop, i);
+        epochs(&report, SIZE_MAX, buf_text(&whose));
+        buf_release(&whose);
+    }
+    if (!any) {
         buf_add_text(&report.page.value, "No epochs were seen in this run.");
         page_line(&report.page);
     }

@@ -2,6 +2,7 @@
 
 #include <math.h>
 
+#include "output/report_hot.h"
 #include "output/report_parts.h"
 
 static void put_text(struct json *json, const char *key, struct ss_text text)
@@ -52,15 +53,11 @@ static void put_run(struct json *json, const struct report_input *input)
     json_end_object(json);
 }
 
-static void put_books(struct json *json, const struct snapshot *snapshot)
+static void put_books(struct json *json, const struct report_input *input)
 {
-    static const int64_t nothing[MODEL_SEGMENT_COUNT];
+    const struct snap_thread thread = report_thread(input);
 
-    if (snapshot->thread_count > 0)
-        report_json_books(json, snapshot->threads[0].wall_ns,
-                          snapshot->threads[0].segment_ns);
-    else
-        report_json_books(json, 0, nothing);
+    report_json_books(json, thread.wall_ns, thread.segment_ns);
 }
 
 static void put_span(struct json *json, const struct snap_span *span)
@@ -76,7 +73,9 @@ static void put_span(struct json *json, const struct snap_span *span)
     json_int(json, "total_ns", span->total_ns);
     json_int(json, "self_ns", span->self_ns);
     json_double(json, "mean_ns", span->mean_ns);
-    report_json_quantiles(json, &span->quantiles);
+    const struct snap_quantiles quantiles =
+        report_quantiles(span->quantiles, span->count);
+    report_json_quantiles(json, &quantiles);
     const struct interval unknown = {NAN, NAN, NAN};
     report_json_interval(json, "share", "share_ci",
                          isfinite(report_span_share(span)) ? span->share : unknown);
@@ -133,16 +132,6 @@ static void put_lost(struct json *json, const struct report_input *input)
     json_end_object(json);
 }
 
-static const char *deadline_text(const struct report_input *input)
-{
-    static const char *const texts[] = {[ETA_UNKNOWN] = "unknown",
-                                        [ETA_HOLDS] = "holds",
-                                        [ETA_UNSURE] = "unsure",
-                                        [ETA_MISSED] = "missed"};
-
-    return texts[report_deadline(input)];
-}
-
 static void put_deadline(struct json *json, const struct report_input *input)
 {
     if (input->deadline_ns <= 0) {
@@ -151,7 +140,7 @@ static void put_deadline(struct json *json, const struct report_input *input)
     }
     json_begin_object(json, "deadline");
     json_int(json, "deadline_ns", input->deadline_ns);
-    json_string(json, "verdict", deadline_text(input));
+    json_string(json, "verdict", report_deadline_text(report_deadline(input)));
     json_end_object(json);
 }
 
@@ -181,7 +170,7 @@ void report_json(struct sink *out, const struct report_input *input)
     json_null(&json, "verdict");
     json_begin_array(&json, "findings");
     json_end_array(&json);
-    put_books(&json, snapshot);
+    put_books(&json, input);
     report_json_loop(&json, snapshot->loop_count > 0 ? snapshot->loops : NULL);
     json_begin_array(&json, "spans");
     for (size_t i = 0; i < snapshot->span_count; i++)
@@ -191,6 +180,7 @@ void report_json(struct sink *out, const struct report_input *input)
     put_lost(&json, input);
     put_deadline(&json, input);
     put_hooks(&json, input->hooks);
+    report_json_hot(&json, &snapshot->hot);
     json_end_object(&json);
     json_end_line(&json);
 }

@@ -1,5 +1,6 @@
 /* What is missing, what went wrong, and what hangs. */
 #include <inttypes.h>
+#include <time.h>
 
 #include "base/text.h"
 #include "base/units.h"
@@ -60,15 +61,17 @@ static void say_errors(struct report *report, bool *first)
     for (size_t i = 0; i < snapshot->loop_count; i++)
         negative_ns += snapshot->loops[i].negative_ns;
     if (negative_ns > 0) {
-        buf_printf(&report->page.value,
-                   "spans overlap by %s: stages were more than their step, taken off the "
-                   "largest",
-                   units_duration(text, negative_ns));
+        buf_add_text(&report->page.value, "spans overlap by ");
+        page_joined(&report->page, units_duration(text, negative_ns));
+        buf_add_text(&report->page.value,
+                     ": stages were more than their step, taken off the largest");
         say(report, first, "Error");
     }
     if (snapshot->orphan_spans > 0) {
         page_count(&report->page, snapshot->orphan_spans, "span", "spans");
-        buf_add_text(&report->page.value, " lost what was around them");
+        buf_add_text(&report->page.value, snapshot->orphan_spans == 1
+                                              ? " lost what was around it"
+                                              : " lost what was around them");
         say(report, first, "Error");
     }
 }
@@ -85,6 +88,19 @@ static void say_clocks(struct report *report)
         page_field(&report->page, "Clock");
         return;
     }
+}
+
+/* Up to which a span that is open has lasted: now, or when the process was reaped, or its last sign
+ * of life, which may be older than its last record. */
+static int64_t last_moment_ns(const struct report_input *input, uint32_t process)
+{
+    struct timespec now = {0};
+
+    if (ss_run_process(input->run, process)->end == SS_END_LIVE) {
+        clock_gettime(CLOCK_MONOTONIC_RAW, &now);
+        return now.tv_sec * INT64_C(1000000000) + now.tv_nsec;
+    }
+    return run_facts_process(input->facts, input->run, process).end_ns;
 }
 
 /* A hang has a name: the spans that are open on the loop's thread, and for how long. */
@@ -107,10 +123,9 @@ static void say_open(struct report *report)
         buf_add_text(&page->value, i == 0 ? "" : " > ");
         page_text(page, ss_run_name(input->run, process, open[i].name)->text, NAME_MOST);
     }
-    const int64_t ns =
-        ss_run_process(input->run, process)->end_ns - open[count - 1].start_ns;
+    const int64_t ns = last_moment_ns(input, process) - open[count - 1].start_ns;
     buf_add_text(&page->value, ", for ");
-    page_joined(page, units_duration(text, ns));
+    page_joined(page, units_duration(text, ns > 0 ? ns : 0));
     page_field(page, "Open");
 }
 

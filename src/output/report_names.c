@@ -14,6 +14,7 @@ struct selection {
     const struct snap_span *row[NAMES_SHOWN];
     size_t count, left_out;
     int64_t left_out_ns;
+    uint64_t fewest, most; /* calls of a name */
     struct scale total, each;
 };
 
@@ -28,9 +29,15 @@ static void find_scales(struct selection *selection)
 {
     double mean[NAMES_SHOWN] = {0}, largest = 0;
 
+    selection->fewest = UINT64_MAX;
     for (size_t i = 0; i < selection->count; i++) {
-        mean[i] = selection->row[i]->mean_ns;
-        largest = fmax(largest, selection->row[i]->quantiles.p99_ns);
+        const struct snap_span *span = selection->row[i];
+        mean[i] = span->mean_ns;
+        largest = fmax(largest, (double)span->quantiles.max_ns);
+        if (span->count < selection->fewest)
+            selection->fewest = span->count;
+        if (span->count > selection->most)
+            selection->most = span->count;
     }
     qsort(mean, selection->count, sizeof *mean, compare_doubles);
     const double total = (double)selection->row[0]->total_ns;
@@ -66,15 +73,44 @@ static void add_name(struct table *table, const struct snap_span *span)
     buf_release(&name);
 }
 
-static void add_each(struct table *table, const struct snap_span *span,
-                     struct scale scale)
+static bool has(double ns)
 {
+    return isfinite(ns);
+}
+
+/* Quantiles that no name has get no column; where some have none, their maximum matters more than
+ * the p99 of others. */
+static void each_columns(struct table *table, const struct selection *selection)
+{
+    const struct snap_quantiles all = {0};
+    const struct snap_quantiles best = report_quantiles(all, selection->most);
+    const struct snap_quantiles worst = report_quantiles(all, selection->fewest);
+
+    table_column(table, "mean", TABLE_NUMBER);
+    table_optional(table, "p50", TABLE_NUMBER, 1);
+    if (has(best.p95_ns))
+        table_optional(table, "p95", TABLE_NUMBER, 4);
+    if (has(best.p99_ns))
+        table_optional(table, "p99", TABLE_NUMBER, has(worst.p99_ns) ? 5 : 6);
+    table_optional(table, "max", TABLE_NUMBER, has(worst.p99_ns) ? 6 : 5);
+}
+
+static void add_each(struct table *table, const struct snap_span *span,
+                     const struct selection *selection)
+{
+    const struct snap_quantiles best =
+        report_quantiles((struct snap_quantiles){0}, selection->most);
+    const struct snap_quantiles own = report_quantiles(span->quantiles, span->count);
+    const struct scale scale = selection->each;
     char text[UNITS_SIZE];
 
     table_cell(table, "%s", scale_text(text, span->mean_ns, scale));
-    table_cell(table, "%s", scale_text(text, span->quantiles.p50_ns, scale));
-    table_cell(table, "%s", scale_text(text, span->quantiles.p95_ns, scale));
-    table_cell(table, "%s", scale_text(text, span->quantiles.p99_ns, scale));
+    table_cell(table, "%s", scale_text(text, own.p50_ns, scale));
+    if (has(best.p95_ns))
+        table_cell(table, "%s", scale_text(text, own.p95_ns, scale));
+    if (has(best.p99_ns))
+        table_cell(table, "%s", scale_text(text, own.p99_ns, scale));
+    table_cell(table, "%s", scale_text(text, (double)own.max_ns, scale));
 }
 
 static void print(struct report *report, struct table *table,
@@ -88,7 +124,7 @@ static void print(struct report *report, struct table *table,
         buf_printf(&report->page.value, "and %zu more %s: %s; --json lists all",
                    selection->left_out, selection->left_out == 1 ? "name" : "names",
                    units_duration(text, selection->left_out_ns));
-        page_line(&report->page);
+        report_paragraph(report, false);
     }
 }
 
@@ -100,18 +136,17 @@ static void names(struct report *report, const struct selection *selection,
 
     report_title(report, "%s: total and self %s, each %s%s", title,
                  selection->total.unit.name, selection->each.unit.name,
-                 report->loop ? ", share of steady time" : "");
+                 !report->loop                         ? ""
+                 : report_has_statistics(report->loop) ? ", share of steady time"
+                                                       : ", share of the steps");
     table_init(&table);
     table_column(&table, "", TABLE_TEXT);
     if (with_stage)
-        table_column(&table, "stage", TABLE_TEXT);
+        table_optional(&table, "stage", TABLE_TEXT, 2);
     table_column(&table, "count", TABLE_NUMBER);
     table_column(&table, "total", TABLE_NUMBER);
-    table_column(&table, "self", TABLE_NUMBER);
-    table_column(&table, "mean", TABLE_NUMBER);
-    table_column(&table, "p50", TABLE_NUMBER);
-    table_column(&table, "p95", TABLE_NUMBER);
-    table_column(&table, "p99", TABLE_NUMBER);
+    table_optional(&table, "self", TABLE_NUMBER, 3);
+    each_columns(&table, selection);
     if (report->loop)
         table_column(&table, "share", TABLE_NUMBER);
     for (size_t i = 0; i < selection->count; i++) {
@@ -124,7 +159,7 @@ static void names(struct report *report, const struct selection *selection,
                    scale_text(text, (double)span->total_ns, selection->total));
         table_cell(&table, "%s",
                    scale_text(text, (double)span->self_ns, selection->total));
-        add_each(&table, span, selection->each);
+        add_each(&table, span, selection);
         if (report->loop)
             table_cell(&table, "%s", share_text(text, report_span_share(span)));
     }
@@ -179,20 +214,14 @@ void report_latency(struct report *report)
     table_column(&table, "", TABLE_TEXT);
     table_column(&table, "count", TABLE_NUMBER);
     table_column(&table, "total", TABLE_NUMBER);
-    table_column(&table, "mean", TABLE_NUMBER);
-    table_column(&table, "p50", TABLE_NUMBER);
-    table_column(&table, "p95", TABLE_NUMBER);
-    table_column(&table, "p99", TABLE_NUMBER);
-    table_column(&table, "max", TABLE_NUMBER);
+    each_columns(&table, &selection);
     for (size_t i = 0; i < selection.count; i++) {
         const struct snap_span *span = selection.row[i];
         add_name(&table, span);
         table_cell(&table, "%s", count_text(text, span->count));
         table_cell(&table, "%s",
                    scale_text(text, (double)span->total_ns, selection.total));
-        add_each(&table, span, selection.each);
-        table_cell(&table, "%s",
-                   scale_text(text, (double)span->quantiles.max_ns, selection.each));
+        add_each(&table, span, &selection);
     }
     print(report, &table, &selection);
 }

@@ -6,7 +6,6 @@
 #include "base/compiler.h"
 #include "output/page.h"
 #include "output/report.h"
-#include "stats/eta.h"
 
 struct report {
     const struct report_input *input;
@@ -22,7 +21,7 @@ void report_end(struct report *report);
 /* Prints what is on the page so far as a paragraph, wrapped. */
 void report_paragraph(struct report *report, bool bold);
 
-/* A blank line, and what follows as a title. */
+/* A blank line, unless it is the first one, and what follows as a title. */
 void report_title(struct report *report, const char *format, ...) ATTR_PRINTF(2, 3);
 
 /* report_head.c: what ran and how it ended; the answer; how fast; how sure. One line each. */
@@ -34,7 +33,7 @@ void report_head_sure(struct report *report);
 void report_stages(struct report *report);
 void report_books(struct report *report);
 void report_course(struct report *report); /* warm-up, changes, spikes, time to finish */
-void report_epochs(struct report *report, size_t most);
+void report_epochs(struct report *report, size_t most); /* of report->loop */
 void report_callbacks(struct report *report);
 void report_spans(struct report *report);
 void report_latency(struct report *report);
@@ -43,6 +42,9 @@ void report_loops(struct report *report);
 void report_lost(struct report *report);
 void report_no_steps(struct report *report, size_t most_hooks);
 void report_facts(struct report *report);
+
+/* report_more.c: "more    stepscope report RUN", as one can paste it into a shell. */
+void report_more(struct report *report, int label_columns);
 
 /* report_query.c: what several of them ask. */
 enum { REPORT_NO_STAGE = -1 };
@@ -53,14 +55,25 @@ enum { REPORT_NO_STAGE = -1 };
          stage = stage == SS_STAGE_OTHER ? REPORT_NO_STAGE : report_next_stage(stage))
 int report_next_stage(int stage);
 
-/* The stage with the largest share of the steady steps. */
+/* The stage with the largest share of the steady steps; the one with the next largest. */
 int report_largest_stage(const struct snap_loop *loop);
+int report_second_stage(const struct snap_loop *loop, int largest);
 
 /* The name of this stage that takes most time in the loop; NULL: none. */
 const struct snap_span *report_top_span(const struct snapshot *snapshot, int stage);
 
 /* Enough steps to say something about them. */
 bool report_has_statistics(const struct snap_loop *loop);
+
+/* Quantiles without those that so few values cannot have: NAN. */
+struct snap_quantiles report_quantiles(struct snap_quantiles quantiles, uint64_t count);
+
+/* The books of the run: of the primary loop's thread. Without steps of all the time of the command,
+ * with what is known of the main thread. */
+struct snap_thread report_thread(const struct report_input *input);
+
+/* What a segment is called: too few steps are steps, not a steady state. */
+const char *report_segment_text(const struct report_input *input, unsigned segment);
 
 /* "Adam.step", "EarlyStopping#2, batch_end": object, text and scope, as far as they differ. */
 void report_span_name(struct buf *out, const struct snap_span *span);
@@ -85,8 +98,24 @@ enum report_state {
 enum report_state report_state(const struct report_input *input);
 const char *report_state_text(enum report_state state);
 
-/* Whether the run is done within the deadline. Of one that has ended: whether it was. */
-enum eta_verdict report_deadline(const struct report_input *input);
+/* report_deadline.c: whether the run is done within the deadline. Of one that has ended: whether it
+ * was, if it did what it had set out to. */
+enum report_deadline {
+    REPORT_DEADLINE_UNKNOWN,
+    REPORT_DEADLINE_HOLDS,
+    REPORT_DEADLINE_UNSURE,
+    REPORT_DEADLINE_MISSED,
+    REPORT_DEADLINE_UNFINISHED
+};
+enum report_deadline report_deadline(const struct report_input *input);
+const char *report_deadline_text(enum report_deadline verdict); /* for JSON */
+
+/* "will hold", "held", ...; the same as a sentence, onto the page. */
+const char *report_deadline_phrase(const struct report_input *input);
+void report_say_deadline(struct page *page, const struct report_input *input);
+
+/* By its plan; 0: not known. */
+uint64_t report_planned_steps(const struct snap_loop *loop);
 
 /* What is missing, in all; damaged: bytes that could not be read. */
 struct report_losses {

@@ -3,6 +3,8 @@
 
 #include "output/report_parts.h"
 
+enum { LEAST_FOR_P95 = 20, LEAST_FOR_P99 = 100 };
+
 /* Cuts are segments of the run, `produce` and `user` are views beside the step. */
 static bool is_step_stage(int stage)
 {
@@ -26,19 +28,31 @@ int report_next_stage(int stage)
     return SS_STAGE_OTHER;
 }
 
-int report_largest_stage(const struct snap_loop *loop)
+/* The largest one but `other`, which may be REPORT_NO_STAGE. */
+static int largest_but(const struct snap_loop *loop, int other)
 {
     int largest = REPORT_NO_STAGE;
 
     REPORT_FOR_STAGES(stage)
     {
-        if (!loop->stage[stage].measured || loop->stage[stage].total_ns <= 0)
+        if (stage == other || !loop->stage[stage].measured ||
+            loop->stage[stage].total_ns <= 0)
             continue;
         if (largest == REPORT_NO_STAGE ||
             loop->stage[stage].total_ns > loop->stage[largest].total_ns)
             largest = stage;
     }
     return largest;
+}
+
+int report_largest_stage(const struct snap_loop *loop)
+{
+    return largest_but(loop, REPORT_NO_STAGE);
+}
+
+int report_second_stage(const struct snap_loop *loop, int largest)
+{
+    return largest_but(loop, largest);
 }
 
 const struct snap_span *report_top_span(const struct snapshot *snapshot, int stage)
@@ -57,6 +71,15 @@ const struct snap_span *report_top_span(const struct snapshot *snapshot, int sta
 bool report_has_statistics(const struct snap_loop *loop)
 {
     return loop->warmup.class != WARMUP_TOO_FEW && loop->steady_steps > 0;
+}
+
+struct snap_quantiles report_quantiles(struct snap_quantiles quantiles, uint64_t count)
+{
+    if (count < LEAST_FOR_P95)
+        quantiles.p95_ns = NAN;
+    if (count < LEAST_FOR_P99)
+        quantiles.p99_ns = NAN;
+    return quantiles;
 }
 
 static bool starts_with(const char *text, const char *start)
@@ -108,6 +131,32 @@ int64_t report_wall_ns(const struct report_input *input)
     return ns > 0 ? ns : 0;
 }
 
+struct snap_thread report_thread(const struct report_input *input)
+{
+    const struct snapshot *snapshot = input->snapshot;
+    const int64_t wall_ns = report_wall_ns(input);
+    struct snap_thread thread = {.rank = -1};
+
+    if (snapshot->thread_count > 0)
+        thread = snapshot->threads[0];
+    if (snapshot->loop_count == 0 && wall_ns > thread.wall_ns) {
+        thread.segment_ns[SEGMENT_STARTUP_NS] += wall_ns - thread.wall_ns;
+        thread.wall_ns = wall_ns;
+        thread.begin_ns = report_begin_ns(input);
+    }
+    return thread;
+}
+
+const char *report_segment_text(const struct report_input *input, unsigned segment)
+{
+    const struct snapshot *snapshot = input->snapshot;
+
+    return segment == SEGMENT_STEADY_NS && snapshot->loop_count > 0 &&
+                   !report_has_statistics(snapshot->loops)
+               ? "steps"
+               : model_segment_text(segment);
+}
+
 struct ss_text report_info(const struct report_input *input, const char *key)
 {
     struct ss_text value = ss_run_info(input->run, SIZE_MAX, key);
@@ -132,6 +181,8 @@ enum report_state report_state(const struct report_input *input)
         return REPORT_LIVE;
     if (input->facts->ended_ns > 0)
         return input->facts->signal > 0 ? REPORT_KILLED : REPORT_ENDED;
+    if (ss_run_processes(input->run) == 0)
+        return REPORT_UNKNOWN;
     for (size_t i = 0; i < ss_run_processes(input->run); i++) {
         switch (ss_run_process(input->run, i)->end) {
         case SS_END_KILLED:
@@ -147,20 +198,6 @@ enum report_state report_state(const struct report_input *input)
         }
     }
     return state;
-}
-
-enum eta_verdict report_deadline(const struct report_input *input)
-{
-    const struct snapshot *snapshot = input->snapshot;
-    struct interval left = {0, 0, 0};
-
-    if (report_state(input) == REPORT_LIVE) {
-        const bool known =
-            snapshot->loop_count > 0 && isfinite(snapshot->loops[0].left_ns.mid);
-        left =
-            known ? snapshot->loops[0].left_ns : (struct interval){0, INFINITY, INFINITY};
-    }
-    return eta_deadline(left, report_wall_ns(input), input->deadline_ns);
 }
 
 const char *report_state_text(enum report_state state)

@@ -9,26 +9,45 @@
 enum { SLOWEST_SHOWN = 5, DIFFERENCES_SHOWN = 3 };
 static const double SLOW = 1.1; /* times the median: what is less is noise */
 
-static void add_quantiles(struct table *table, const struct snap_quantiles *quantiles,
-                          struct scale scale)
+/* Those that so many steps can have; without a p99 the longest one says how far it goes. */
+static void add_quantiles(struct table *table, struct snap_quantiles quantiles,
+                          const struct snap_loop *loop, struct scale scale)
 {
     char text[UNITS_SIZE];
 
-    table_cell(table, "%s", scale_text(text, quantiles->p50_ns, scale));
-    table_cell(table, "%s", scale_text(text, quantiles->p95_ns, scale));
-    table_cell(table, "%s", scale_text(text, quantiles->p99_ns, scale));
+    quantiles = report_quantiles(quantiles, (uint64_t)loop->steady_steps);
+    table_cell(table, "%s", scale_text(text, quantiles.p50_ns, scale));
+    if (isfinite(quantiles.p95_ns))
+        table_cell(table, "%s", scale_text(text, quantiles.p95_ns, scale));
+    table_cell(table, "%s",
+               scale_text(text,
+                          isfinite(quantiles.p99_ns) ? quantiles.p99_ns
+                                                     : (double)quantiles.max_ns,
+                          scale));
 }
 
-static void add_row(struct table *table, const struct snap_stage *stage, int number,
+static void quantile_columns(struct table *table, const struct snap_loop *loop)
+{
+    const struct snap_quantiles known =
+        report_quantiles((struct snap_quantiles){0}, (uint64_t)loop->steady_steps);
+
+    table_column(table, "p50", TABLE_NUMBER);
+    if (isfinite(known.p95_ns))
+        table_optional(table, "p95", TABLE_NUMBER, 1);
+    table_optional(table, isfinite(known.p99_ns) ? "p99" : "max", TABLE_NUMBER, 2);
+}
+
+static void add_row(struct table *table, const struct snap_loop *loop, int number,
                     struct scale scale)
 {
+    const struct snap_stage *stage = &loop->stage[number];
     char text[UNITS_SIZE];
 
     table_cell(table, "%s", ss_stage_text((unsigned)number));
     table_bar(table, stage->share.mid, number);
     table_cell(table, "%s", scale_text(text, stage->mean_ns, scale));
     table_cell(table, "%s", share_text(text, stage->share.mid));
-    add_quantiles(table, &stage->quantiles, scale);
+    add_quantiles(table, stage->quantiles, loop, scale);
 }
 
 /* Stages of which there was no span: not 0, but not known. */
@@ -67,7 +86,10 @@ static void title(struct report *report, struct scale scale)
 void report_stages(struct report *report)
 {
     const struct snap_loop *loop = report->loop;
-    const struct scale scale = scale_for(loop->step_ns.mid, loop->quantiles.p99_ns);
+    const bool few =
+        !isfinite(report_quantiles(loop->quantiles, (uint64_t)loop->steady_steps).p99_ns);
+    const struct scale scale = scale_for(
+        loop->step_ns.mid, few ? (double)loop->quantiles.max_ns : loop->quantiles.p99_ns);
     struct table table;
     char text[UNITS_SIZE];
 
@@ -79,17 +101,15 @@ void report_stages(struct report *report)
     table_column(&table, "", TABLE_BAR);
     table_column(&table, "mean", TABLE_NUMBER);
     table_column(&table, "share", TABLE_NUMBER);
-    table_column(&table, "p50", TABLE_NUMBER);
-    table_column(&table, "p95", TABLE_NUMBER);
-    table_column(&table, "p99", TABLE_NUMBER);
+    quantile_columns(&table, loop);
     REPORT_FOR_STAGES(stage)
     if (loop->stage[stage].measured)
-        add_row(&table, &loop->stage[stage], stage, scale);
+        add_row(&table, loop, stage, scale);
     table_cell(&table, "step");
     table_bar(&table, 0, 0);
     table_cell(&table, "%s", scale_text(text, loop->step_ns.mid, scale));
     table_cell(&table, "100.0 %%");
-    add_quantiles(&table, &loop->quantiles, scale);
+    add_quantiles(&table, loop->quantiles, loop, scale);
     table_print(&table, &report->page, report->style);
     table_release(&table);
     say_not_measured(report);

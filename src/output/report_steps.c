@@ -94,22 +94,31 @@ static void seen(void *context, const struct model_step *step)
         print_text(table, step);
 }
 
+/* The larger stage gets a column first; of two equal ones, the one that is named first. */
+static bool is_before(const struct snap_loop *loop, int other, int stage)
+{
+    const int64_t theirs = loop->stage[other].total_ns, own = loop->stage[stage].total_ns;
+
+    return theirs > own || (theirs == own && other < stage);
+}
+
 static void choose_columns(struct step_table *table, const struct snap_loop *loop,
                            size_t columns)
 {
     const size_t first = (table->has_loops ? 4 : 0) + NUMBER + START + TIME;
     const size_t marks = 6; /* x12 and * */
-    const int room = (int)((columns - first - marks) / TIME);
+    const int room =
+        columns > first + marks ? (int)((columns - first - marks) / TIME) : 0;
     int measured = 0;
 
     REPORT_FOR_STAGES(stage)
     measured += loop->stage[stage].measured && loop->stage[stage].total_ns > 0;
-    table->has_rest = measured > room;
+    table->has_rest = room > 0 && measured > room;
     REPORT_FOR_STAGES(stage)
     {
         int larger = 0;
         REPORT_FOR_STAGES(other)
-        larger += loop->stage[other].total_ns > loop->stage[stage].total_ns;
+        larger += is_before(loop, other, stage);
         if (loop->stage[stage].measured && loop->stage[stage].total_ns > 0 &&
             larger < (table->has_rest ? room - 1 : room))
             table->stage[table->stages++] = stage;
@@ -118,7 +127,7 @@ static void choose_columns(struct step_table *table, const struct snap_loop *loo
 
 static void print_heading(const struct step_table *table)
 {
-    sink_printf(table->out, "Times are %s; * in the books, in no statistics.\n",
+    sink_printf(table->out, "Times are %s; * in no statistics.\n",
                 table->scale.unit.name);
     if (table->has_loops)
         sink_printf(table->out, "%4s", "loop");
@@ -141,7 +150,7 @@ int report_step_table(struct sink *out, const struct report_input *input,
     table.has_loops = snapshot->loop_count > 1;
     if (!as_json && snapshot->loop_count > 0) {
         const struct snap_loop *loop = snapshot->loops;
-        table.scale = scale_for(loop->step_ns.mid, loop->step_ns.mid);
+        table.scale = scale_for(loop->step_ns.mid, (double)loop->quantiles.max_ns);
         choose_columns(&table, loop, style->columns);
         print_heading(&table);
     } else if (!as_json) {

@@ -28,9 +28,11 @@ void report_paragraph(struct report *report, bool bold)
 {
     struct buf wrapped = {0};
     struct buf *value = &report->page.value;
+    const size_t columns = report->page.columns;
+    const bool fits = text_width(buf_text(value), value->size) <= columns;
 
-    text_wrap(&wrapped, buf_text(value), value->size, PARAGRAPH_INDENT,
-              report->page.columns);
+    text_wrap(&wrapped, buf_text(value), value->size, fits ? 0 : PARAGRAPH_INDENT,
+              columns);
     buf_reset(value);
     buf_printf(value, "%s%s%s", bold ? style_bold(report->style) : "", buf_text(&wrapped),
                bold ? style_plain(report->style) : "");
@@ -47,7 +49,8 @@ void report_title(struct report *report, const char *format, ...)
     va_start(arguments, format);
     vsnprintf(title, sizeof title, format, arguments);
     va_end(arguments);
-    page_line(&report->page);
+    if (report->page.out->bytes > 0)
+        page_line(&report->page);
     buf_add_text(&report->page.value, title);
     report_paragraph(report, true);
 }
@@ -76,6 +79,10 @@ void report_text(struct sink *out, const struct report_input *input,
         with_steps(&report);
     } else {
         report_no_steps(&report, FEED_MOST_HOOKS);
+        if (input->deadline_ns > 0) {
+            report_say_deadline(&report.page, input);
+            page_field(&report.page, "Finish");
+        }
         report_books(&report);
     }
     report_callbacks(&report);

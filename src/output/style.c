@@ -5,7 +5,7 @@
 
 #include "output/report.h"
 
-enum { FEWEST_COLUMNS = 72, MOST_COLUMNS = 160 };
+enum { FEWEST_COLUMNS = 40, MOST_COLUMNS = 160 };
 
 static bool is_set(const char *variable)
 {

@@ -13,6 +13,7 @@ enum { GAP_MOST = 2, BAR_LEAST = 4, BAR_MOST = 50, TEXT_LEAST = 8, TEXT_WANTED =
 
 struct widths {
     size_t column[TABLE_COLUMNS];
+    bool left_out[TABLE_COLUMNS];
     size_t gap;
 };
 
@@ -26,10 +27,16 @@ void table_release(struct table *table)
     buf_release(&table->cells);
 }
 
-void table_column(struct table *table, const char *title, enum table_kind kind)
+void table_optional(struct table *table, const char *title, enum table_kind kind,
+                    unsigned drop)
 {
     if (table->columns < TABLE_COLUMNS)
-        table->column[table->columns++] = (struct table_column){title, kind};
+        table->column[table->columns++] = (struct table_column){title, kind, drop};
+}
+
+void table_column(struct table *table, const char *title, enum table_kind kind)
+{
+    table_optional(table, title, kind, 0);
 }
 
 void table_text(struct table *table, const char *text)
@@ -66,10 +73,10 @@ static size_t widest(const struct table *table, size_t column)
     return width;
 }
 
-/* The column that gives way: a bar, else the first text. */
+/* The column that gives way: a bar, else the first text, else none. */
 static size_t flexible(const struct table *table)
 {
-    size_t found = 0;
+    size_t found = TABLE_COLUMNS;
 
     for (size_t i = table->columns; i-- > 0;)
         if (table->column[i].kind == TABLE_TEXT)
@@ -80,35 +87,80 @@ static size_t flexible(const struct table *table)
     return found;
 }
 
-/* What the other columns leave. */
+/* Columns of the page that all but `soft` take, with the gaps. */
+static size_t taken(const struct table *table, const struct widths *widths, size_t soft)
+{
+    size_t others = 0, shown = 0;
+
+    for (size_t i = 0; i < table->columns; i++) {
+        if (widths->left_out[i])
+            continue;
+        shown++;
+        others += i == soft ? 0 : widths->column[i];
+    }
+    return others + widths->gap * (shown > 0 ? shown - 1 : 0);
+}
+
 static size_t left_over(const struct table *table, size_t page_columns,
                         const struct widths *widths, size_t soft)
 {
-    size_t others = widths->gap * (table->columns - 1);
+    const size_t others = taken(table, widths, soft);
+
+    return page_columns > others ? page_columns - others : 0;
+}
+
+/* Leaves the next column out that may be missing; false: there is none. */
+static bool leave_out(const struct table *table, struct widths *widths)
+{
+    size_t found = TABLE_COLUMNS;
 
     for (size_t i = 0; i < table->columns; i++)
-        others += i == soft ? 0 : widths->column[i];
-    return page_columns > others ? page_columns - others : 0;
+        if (!widths->left_out[i] && table->column[i].drop > 0 &&
+            (found == TABLE_COLUMNS || table->column[i].drop > table->column[found].drop))
+            found = i;
+    if (found < TABLE_COLUMNS)
+        widths->left_out[found] = true;
+    return found < TABLE_COLUMNS;
+}
+
+/* No column gives way: they have what they need, or fewer are shown. */
+static void measure_rigid(const struct table *table, size_t page_columns,
+                          struct widths *widths)
+{
+    for (;;) {
+        for (widths->gap = GAP_MOST; widths->gap > 0; widths->gap--)
+            if (taken(table, widths, TABLE_COLUMNS) <= page_columns)
+                return;
+        widths->gap = 1;
+        if (!leave_out(table, widths))
+            return;
+    }
 }
 
 static struct widths measure(const struct table *table, size_t page_columns)
 {
     const size_t soft = flexible(table);
-    const bool is_bar = table->column[soft].kind == TABLE_BAR;
     struct widths widths = {.gap = GAP_MOST};
 
     for (size_t i = 0; i < table->columns; i++)
         widths.column[i] = table->column[i].kind == TABLE_BAR ? 0 : widest(table, i);
+    if (soft == TABLE_COLUMNS) {
+        measure_rigid(table, page_columns, &widths);
+        return widths;
+    }
+    const bool is_bar = table->column[soft].kind == TABLE_BAR;
     const size_t most = is_bar ? BAR_MOST : widths.column[soft];
     const size_t least = is_bar ? BAR_LEAST : TEXT_LEAST;
-    const size_t wanted = is_bar ? BAR_LEAST : TEXT_WANTED;
+    const size_t wanted = is_bar ? BAR_LEAST : most < TEXT_WANTED ? most : TEXT_WANTED;
     size_t left = left_over(table, page_columns, &widths, soft);
-    if (left < most && left < wanted) {
+    if (left < wanted) {
         widths.gap = 1;
-        left = left_over(table, page_columns, &widths, soft);
+        while ((left = left_over(table, page_columns, &widths, soft)) < wanted)
+            if (!leave_out(table, &widths))
+                break;
     }
     left = left > most ? most : left;
-    widths.column[soft] = left < least ? least : left;
+    widths.column[soft] = left < least && least < most ? least : left;
     return widths;
 }
 
@@ -151,6 +203,8 @@ static void print_titles(const struct table *table, const struct widths *widths,
     buf_add_text(&page->value, style_faint(style));
     for (size_t i = 0; i < table->columns; i++) {
         const enum table_kind kind = table->column[i].kind;
+        if (widths->left_out[i])
+            continue;
         buf_add_repeated(&page->value, ' ', i > 0 ? widths->gap : 0);
         add_cell(&page->value, table->column[i].title,
                  kind == TABLE_BAR ? TABLE_TEXT : kind, widths->column[i], style);
@@ -171,9 +225,11 @@ void table_print(struct table *table, struct page *page, const struct report_sty
         print_titles(table, &widths, page, style);
     for (size_t i = 0; i < table->count; i++, cell += strlen(cell) + 1) {
         const size_t column = i % table->columns;
-        buf_add_repeated(&page->value, ' ', column > 0 ? widths.gap : 0);
-        add_cell(&page->value, cell, table->column[column].kind, widths.column[column],
-                 style);
+        if (!widths.left_out[column]) {
+            buf_add_repeated(&page->value, ' ', column > 0 ? widths.gap : 0);
+            add_cell(&page->value, cell, table->column[column].kind,
+                     widths.column[column], style);
+        }
         if (column + 1 == table->columns) {
             trim(&page->value);
             page_line(page);

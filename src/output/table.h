@@ -1,5 +1,6 @@
 /* A table as wide as its cells need and no wider than the page. One column gives way: a bar gets
- * what the others leave, else a text is cut. */
+ * what the others leave, else a text is cut. Before that becomes too little, columns that may be
+ * missing are left out. */
 #ifndef OUTPUT_TABLE_H
 #define OUTPUT_TABLE_H
 
@@ -18,6 +19,7 @@ enum table_kind {
 struct table_column {
     const char *title;
     enum table_kind kind;
+    unsigned drop; /* 0: stays; on a narrow page the largest one goes first */
 };
 
 struct table {
@@ -30,6 +32,8 @@ struct table {
 void table_init(struct table *table);
 void table_release(struct table *table);
 void table_column(struct table *table, const char *title, enum table_kind kind);
+void table_optional(struct table *table, const char *title, enum table_kind kind,
+                    unsigned drop);
 
 /* The cells of a row, from left to right. Texts may be anything, the rest is ours. */
 void table_text(struct table *table, const char *text);

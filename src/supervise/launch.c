@@ -8,11 +8,14 @@
 
 #include "base/error.h"
 #include "supervise/now.h"
+#include "supervise/python_path.h"
 
 int launch_become(char *const *command, const char *dir)
 {
     if (dir && setenv("STEPSCOPE_RUN", dir, 1) != 0)
         return errno;
+    if (dir)
+        python_path_set();
     execvp(command[0], command);
     return errno;
 }

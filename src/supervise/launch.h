@@ -16,7 +16,7 @@ struct launch {
     int os_error;    /* why exec failed, 0: it did not */
 };
 
-/* Forks and runs `command` with STEPSCOPE_RUN set to `dir`. Returns when exec() has succeeded or
+/* Forks and runs `command` with STEPSCOPE_RUN set to `dir` and Python hooked. Returns when exec() has succeeded or
  * failed (os_error; the child is gone then). 0, or SS_E if there could be no child. */
 int launch_command(struct launch *launch, char *const *command, const char *dir,
                    const struct signals *signals);

@@ -34,6 +34,13 @@ static void open_run(struct live *live)
         live->error = feed_init(&live->feed, live->run, live->facts);
 }
 
+void live_open_empty(struct live *live)
+{
+    live->run = run_open_empty(live->dir, NULL);
+    if (live->run)
+        live->error = feed_init(&live->feed, live->run, live->facts);
+}
+
 int64_t live_refresh(struct live *live)
 {
     const int64_t start_ns = now_cpu_ns();

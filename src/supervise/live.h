@@ -27,6 +27,9 @@ bool live_feed(struct live *live);
 /* The command has ended: from the next refresh on, processes that are gone count as ended. */
 void live_end(struct live *live);
 
+/* And no process has recorded: a run without records. */
+void live_open_empty(struct live *live);
+
 /* Is a process of the run still recording? */
 bool live_goes_on(const struct live *live);
 

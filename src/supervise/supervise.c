@@ -16,12 +16,15 @@
 #include "supervise/job.h"
 #include "supervise/live.h"
 #include "supervise/now.h"
+#include "supervise/python_path.h"
 #include "supervise/small_file.h"
 
 /* Merged records younger than 100 ms wait (reader.h), if a process goes on after the command. */
 static const int64_t settle_ns = 110000000;
 
 static const int64_t patience_ns = 1000000000; /* before a progress line appears */
+
+enum { STATUS_PAUSES = 9 }; /* of the time that a refresh takes */
 
 struct supervisor {
     const struct supervision *wish;
@@ -30,6 +33,7 @@ struct supervisor {
     struct run_facts facts;
     struct live live;
     int64_t feed_at_ns, status_at_ns;
+    int64_t refresh_from_ns; /* not before this for a status line: a tenth of a core */
 };
 
 static void say(const struct supervision *wish, const char *format, ...)
@@ -108,24 +112,17 @@ static void fill_input(struct supervisor *s, const struct snapshot *snapshot,
     };
 }
 
-/* No process has called the recorder: there is nothing that a report could be about. */
-static void print_nothing(struct supervisor *s)
+/* Why Python will not be hooked, as far as the command tells: for the summary and later reports. */
+static void note_unhooked(const struct supervisor *s)
 {
-    const bool ended = s->facts.ended_ns > 0;
-    const int64_t ns = (ended ? s->facts.ended_ns : now_raw_ns()) - s->facts.started_ns;
-    struct sink *err = s->wish->err;
-    char took[UNITS_SIZE];
+    const char *reason = python_path_hidden_by(s->wish->place.command);
+    struct buf text = {0};
 
-    if (ended)
-        sink_printf(err,
-                    "stepscope: took %s, nothing was recorded\n"
-                    "Hooks     none: no framework was looked for\n"
-                    "To do     record spans with libstepscope (stepscope/recorder.h)\n",
-                    units_duration(took, ns));
-    else
-        sink_printf(err, "stepscope %s: nothing recorded yet\n",
-                    units_duration(took, ns));
-    (void)sink_flush(err);
+    if (!reason)
+        return;
+    buf_printf(&text, "unhooked: %s\n", reason);
+    (void)small_file_write(place_dir(&s->place), "unhooked-run", &text);
+    buf_release(&text);
 }
 
 static void print(struct supervisor *s,
@@ -136,7 +133,10 @@ static void print(struct supervisor *s,
     struct report_input input;
 
     if (!s->live.feed.model) {
-        print_nothing(s);
+        char took[UNITS_SIZE];
+        sink_printf(s->wish->err, "stepscope %s: nothing recorded yet\n",
+                    units_duration(took, now_raw_ns() - s->facts.started_ns));
+        (void)sink_flush(s->wish->err);
         return;
     }
     struct snapshot *snapshot = model_snapshot(s->live.feed.model);
@@ -163,6 +163,30 @@ static int64_t earlier(int64_t a, int64_t b)
     return a < b ? a : b;
 }
 
+static bool refresh(struct supervisor *s)
+{
+    const int64_t start_ns = now_ns();
+
+    s->feed_at_ns = start_ns + live_refresh(&s->live);
+    s->refresh_from_ns = now_ns() + STATUS_PAUSES * (now_ns() - start_ns);
+    return true;
+}
+
+/* Says how far the run is now, not how far it was at the last refresh: first what is new is fed, for
+ * a second at most. */
+static void show_status(struct supervisor *s)
+{
+    const int64_t until_ns = now_ns() + patience_ns;
+    bool more = now_ns() >= s->refresh_from_ns && refresh(s);
+
+    while (more && now_ns() < until_ns && !s->job.ended) {
+        more = live_feed(&s->live);
+        job_wait(&s->job, 0);
+    }
+    if (!s->job.ended && can_write())
+        print(s, report_status_line);
+}
+
 /* Until the command has ended. What is done from time to time has its line in the first part of the
  * loop, and the time of its next turn in `wait_ns`. */
 static void follow(struct supervisor *s)
@@ -174,18 +198,19 @@ static void follow(struct supervisor *s)
     s->status_at_ns =
         wish->quiet || !wish->every_ns ? INT64_MAX : now_ns() + wish->every_ns;
     while (!s->job.ended) {
-        if (now_ns() >= s->feed_at_ns) {
-            s->feed_at_ns = now_ns() + live_refresh(&s->live);
-            more = true;
-        }
+        if (now_ns() >= s->feed_at_ns)
+            more = refresh(s);
         more = more && live_feed(&s->live);
         if (now_ns() >= s->status_at_ns) {
-            if (can_write())
-                print(s, report_status_line);
+            if (can_write()) {
+                show_status(s);
+                more = true;
+            }
             s->status_at_ns = now_ns() + wish->every_ns;
         }
         int64_t wait_ns = earlier(s->feed_at_ns, s->status_at_ns) - now_ns();
-        job_wait(&s->job, more ? 0 : wait_ns);
+        if (!s->job.ended)
+            job_wait(&s->job, more ? 0 : wait_ns);
     }
 }
 
@@ -248,6 +273,8 @@ static void sum_up(struct supervisor *s)
             ss_error_text(s->live.error), s->place.shown);
         return;
     }
+    if (!s->live.run) /* how the command ended is known all the same */
+        live_open_empty(&s->live);
     if (s->live.feed.model)
         model_finish(s->live.feed.model);
     print(s, report_summary);
@@ -295,6 +322,7 @@ static void watch(struct supervisor *s, struct supervision_end *end)
                                   .exit_code = -1};
     keep_own_descriptors(s);
     write_outcome(s);
+    note_unhooked(s);
     place_publish(&s->place);
     live_init(&s->live, place_dir(&s->place), &s->facts);
     follow(s);

@@ -36,6 +36,7 @@ Runs that go on, were killed or are damaged are reported as far as they go.
 Options:
       --json          one JSON object; docs/report.md says what is in it
       --epochs        a table of all epochs
+      --hot           the lines of Python where each stage spent its time
       --steps         a table of all steps; with --json one object a line
       --deadline T    say whether the whole run ends in 30s, 5m or 1h
   -h, --help          print this text

@@ -219,6 +219,12 @@ def boot_id():
         return bytes.fromhex(boot.read().strip().replace("-", ""))
 
 
+def process_start():
+    """When this process was started, as /proc says it."""
+    with open("/proc/self/stat", encoding="ascii", errors="replace") as stat:
+        return int(stat.read().rpartition(")")[2].split()[19])
+
+
 def killed():
     """Died inside the forward of its 101st step: there was such a process, now there is none."""
     thread = steady(steps=100)
@@ -236,15 +242,13 @@ def live(planned=1000):
     Its records are old enough to be given out; its last sign of life is a little in the future, so
     that a slow machine still finds it alive. It takes 25 s so far.
     """
-    with open("/proc/self/stat", encoding="ascii", errors="replace") as stat:
-        started = int(stat.read().rpartition(")")[2].split()[19])
     now = time.clock_gettime_ns(time.CLOCK_MONOTONIC_RAW)
     thread = Thread(os.getpid(), now - 5_000 * MS)
     thread.mark(plan, planned)
     random = noise(5)
     for _ in range(101):
         one_step(thread, data=4 * MS * (1 + 0.02 * next(random)))
-    return alive(thread, now + 20_000 * MS, pid=os.getpid(), process_start=started,
+    return alive(thread, now + 20_000 * MS, pid=os.getpid(), process_start=process_start(),
                  boot_id=boot_id(), start_ticks=now - 5_000 * MS, start_raw_ns=now - 5_000 * MS)
 
 

@@ -44,8 +44,8 @@ class Summary(ReportTest):
     def test_status_lines(self):
         self.make_run("live", p=runs.live())
         self.assertRegex(self.view("status", "live"),
-                         r"\Astepscope 25\.0 s: step 100/1000, 104/s, median 9\.\d\d ms, data 42 %, "
-                         r"8\.6\d s left\n\Z")
+                         r"\Astepscope 25\.0 s: step 100/1000, 8\.6\d s left, 104/s, "
+                         r"median 9\.\d\d ms, data 42 %\n\Z")
         self.make_run("few", p=runs.too_few())
         self.assertEqual(self.view("status", "few"), "stepscope 175 ms: step 12, 104/s\n")
         self.make_run("none", p=runs.untrained())

@@ -62,6 +62,43 @@ class Status(RunTest):
         done = self.run_it("--", "true")
         self.assertIn(b"nothing was recorded", done.stderr)
 
+    def test_a_command_that_records_nothing_is_summed_up(self):
+        done = self.run_it("--deadline", "1h", "--", "sh", "-c", "exit 7")
+        lines = done.stderr.decode().splitlines()
+        self.assertRegex(lines[0], r"\Astepscope: sh -c 'exit 7': exited with 7 after \S+ m?s\Z")
+        self.assertIn("finish  the run did not finish; its deadline was 1 h 00 min", lines)
+        report = self.stepscope("report")
+        self.assertEqual((report.returncode, report.stderr), (0, ""))
+        self.assertEqual(report.stdout.splitlines()[:3],
+                         [lines[0].partition(": ")[2], *lines[1:3]])
+        found = json.loads(self.stepscope("report", "--json").stdout)
+        facts = self.facts("outcome")
+        self.assertEqual(found["books"]["wall_ns"],
+                         int(facts["ended_ns"]) - int(facts["started_ns"]))
+        done = self.run_it("--", "sh", "-c", "kill -9 $$")
+        self.assertIn(b": killed by signal 9 (Killed) after ", done.stderr)
+
+    def test_a_line_is_about_now(self):
+        """Not about what was known at the last look, which may be 30 s old."""
+        run = self.start("--every", "400ms", "--", TRAINER)
+        err = run.process.stderr.fileno()
+        seen = read_until(err, b"\n")
+        for done in range(40, 240, 40):
+            run.tell("steps 40")
+            run.expect(f"{done} steps\n".encode())
+            seen = read_until(err, b"\n")
+            self.assertIn(f": step {done - 1},", seen.decode().splitlines()[-1])
+        self.assertEqual(run.finish()[0], 0)
+
+    def test_the_deadline_is_judged(self):
+        run = self.start("--every", "50ms", "--deadline", "1h", "--", TRAINER)
+        run.tell("steps 500")
+        read_until(run.process.stderr.fileno(), b", deadline cannot be told, ")
+        run.expect(b"500 steps\n")
+        code, _, err = run.finish()
+        self.assertEqual(code, 0)
+        self.assertIn("\nfinish  the deadline of 1 h 00 min held\n", err)
+
     def test_the_summary_fits(self):
         for text in (b"", b"steps 3\n", b"steps 100\n", b"steps 5000\n", b"open\nworkers 3\n"):
             done = self.run_it("--deadline", "1h", "--", TRAINER, input=text)
@@ -73,7 +110,7 @@ class Status(RunTest):
     def test_the_summary_names_the_run(self):
         done = self.run_it("--", TRAINER, input=b"steps 100\n")
         [run] = self.runs()
-        self.assertIn(f"stepscope report stepscope-runs/{run}", done.stderr.decode())
+        self.assertIn("\nmore    stepscope report\n", done.stderr.decode())
         report = self.stepscope("report", "--json", f"stepscope-runs/{run}")
         self.assertEqual(json.loads(report.stdout)["steps"]["count"], 100)
 

@@ -5,7 +5,8 @@ import select
 import subprocess
 import unittest
 
-from running import PATIENCE_S, PROGRAM, PYTHON, TRAINER, RunTest, environment, read_until
+from running import (BUILD, PATIENCE_S, PROGRAM, PYTHON, TRAINER, RunTest, environment,
+                     read_until)
 
 SUMMARY = b"stepscope: "
 
@@ -42,8 +43,12 @@ class Streams(RunTest):
         env = environment(MINE="1")
         done = self.run_it("--", PYTHON, "-c", show, cwd=self.path("deep/er"), env=env)
         run = os.path.realpath(self.path("deep/er/stepscope-runs/latest"))
+        env["STEPSCOPE_RUN"] = run
+        boot = os.path.join(BUILD, "python", "stepscope", "_boot")
+        if os.path.exists(boot):
+            env["PYTHONPATH"] = ":".join([boot] + [p for p in [env.get("PYTHONPATH")] if p])
         plain = subprocess.run([PYTHON, "-c", show], cwd=self.path("deep/er"), check=True,
-                               env={**env, "STEPSCOPE_RUN": run}, stdout=subprocess.PIPE)
+                               env=env, stdout=subprocess.PIPE)
         self.assertEqual(done.stdout, plain.stdout)
 
     def test_a_command_that_closes_standard_error(self):

@@ -79,6 +79,32 @@ static void no_number_is_wider_than_seven_columns(void **state)
     assert_scaled(86400e9 * 12, scale_for(ms, ms), "12.0d");
 }
 
+static void the_unit_of_a_column_holds_its_largest(void **state)
+{
+    (void)state;
+    const struct scale scale = scale_for(900e3, 147 * ms);
+    const struct scale apart = scale_for(20e3, 147 * ms);
+
+    assert_string_equal(scale.unit.name, "ms");
+    assert_scaled(147 * ms, scale, "147.00");
+    assert_scaled(900e3, scale, "0.90");
+    assert_scaled(20e3, apart, "0.020");
+    assert_string_equal(scale_for(900e3, 99 * ms).unit.name, "us");
+}
+
+static void a_precision_has_no_exponent(void **state)
+{
+    (void)state;
+    char out[UNITS_SIZE];
+
+    assert_string_equal(percent_text(out, 1.234), "123 %");
+    assert_string_equal(percent_text(out, 0.999), "100 %");
+    assert_string_equal(percent_text(out, 0.0371), "3.7 %");
+    assert_string_equal(percent_text(out, 0.0204), "2.0 %");
+    assert_string_equal(percent_text(out, 0.0004), "0.04 %");
+    assert_string_equal(percent_text(out, 1e-9), "0.01 %");
+}
+
 static void intervals_show_as_many_digits_as_they_need(void **state)
 {
     (void)state;
@@ -178,6 +204,37 @@ static void a_bar_takes_what_is_left(void **state)
     buf_release(&printed.text);
 }
 
+static void columns_that_may_be_missing_give_way_in_order(void **state)
+{
+    (void)state;
+    static const struct {
+        size_t columns;
+        const char *text;
+    } cases[] = {
+        {40, "name   count  p95  p99\nshort      7    8    9\n"},
+        {20, "name  count p95 p99\nshort     7   8   9\n"},
+        {18, "name  count p95\nshort     7   8\n"},
+        {12, "name  count\nshort     7\n"},
+    };
+
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        struct table table;
+        struct printed printed;
+        table_init(&table);
+        table_column(&table, "name", TABLE_TEXT);
+        table_column(&table, "count", TABLE_NUMBER);
+        table_optional(&table, "p95", TABLE_NUMBER, 1);
+        table_optional(&table, "p99", TABLE_NUMBER, 2);
+        table_text(&table, "short");
+        table_cell(&table, "7");
+        table_cell(&table, "8");
+        table_cell(&table, "9");
+        print(&printed, &table, cases[i].columns);
+        assert_string_equal(buf_text(&printed.text), cases[i].text);
+        buf_release(&printed.text);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -185,10 +242,13 @@ int main(void)
         cmocka_unit_test(what_is_more_than_nothing_is_not_0),
         cmocka_unit_test(what_is_not_known_is_a_dash),
         cmocka_unit_test(no_number_is_wider_than_seven_columns),
+        cmocka_unit_test(the_unit_of_a_column_holds_its_largest),
+        cmocka_unit_test(a_precision_has_no_exponent),
         cmocka_unit_test(intervals_show_as_many_digits_as_they_need),
         cmocka_unit_test(counts_are_whole_as_long_as_they_fit),
         cmocka_unit_test(a_text_gives_way_to_numbers),
         cmocka_unit_test(a_bar_takes_what_is_left),
+        cmocka_unit_test(columns_that_may_be_missing_give_way_in_order),
     };
     return cmocka_run_group_tests_name("output/numbers", tests, NULL, NULL);
 }

@@ -1,0 +1,128 @@
+#include "supervise/python_path.h"
+
+#include <ctype.h>
+#include <glob.h>
+#include <limits.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/buf.h"
+
+/* Below the folder of our executable. */
+static const char *const places[] = {
+    "python/stepscope/_boot",
+    "../lib/stepscope/python/stepscope/_boot",
+    "../lib/python3*/site-packages/stepscope/_boot",
+    "../lib/python3*/dist-packages/stepscope/_boot",
+    "../local/lib/python3*/dist-packages/stepscope/_boot",
+};
+
+/* The first path that fits, in `out`, which stays empty if there is none. */
+static void find_one(struct buf *out, const char *pattern)
+{
+    char real[PATH_MAX];
+    glob_t found;
+
+    if (glob(pattern, 0, NULL, &found) != 0)
+        return;
+    if (realpath(found.gl_pathv[0], real))
+        buf_add_text(out, real);
+    globfree(&found);
+}
+
+static void find_boot(struct buf *out)
+{
+    char folder[PATH_MAX];
+    const ssize_t size = readlink("/proc/self/exe", folder, sizeof folder - 1);
+
+    if (size <= 0)
+        return;
+    folder[size] = '\0';
+    *strrchr(folder, '/') = '\0';
+    for (size_t i = 0; i < sizeof places / sizeof places[0] && out->size == 0; i++) {
+        struct buf pattern = {0};
+        buf_printf(&pattern, "%s/%s", folder, places[i]);
+        if (!pattern.failed)
+            find_one(out, pattern.data);
+        buf_release(&pattern);
+    }
+}
+
+void python_path_set(void)
+{
+    const char *old = getenv("PYTHONPATH");
+    struct buf path = {0};
+
+    find_boot(&path);
+    if (path.size > 0 && !strchr(path.data, ':')) {
+        const bool is_first = old && strncmp(old, path.data, path.size) == 0 &&
+                              (old[path.size] == ':' || old[path.size] == '\0');
+        if (old && *old)
+            buf_printf(&path, ":%s", old);
+        if (!path.failed && !is_first)
+            (void)setenv("PYTHONPATH", path.data, 1);
+    }
+    buf_release(&path);
+}
+
+static const char *base_name(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+
+    return slash ? slash + 1 : path;
+}
+
+static bool is_python(const char *path)
+{
+    const char *rest = base_name(path);
+
+    if (strncmp(rest, "python", 6) != 0)
+        return false;
+    for (rest += 6; *rest == '.' || isdigit((unsigned char)*rest); rest++)
+        ;
+    return *rest == '\0';
+}
+
+/* Options of the interpreter come before the script; -c and -m end them, -W and -X take a word. */
+static const char *hidden_by_option(char *const *words)
+{
+    for (; *words && (*words)[0] == '-' && (*words)[1] != '\0'; words++) {
+        for (const char *letter = *words + 1; *letter; letter++) {
+            if (*letter == 'I')
+                return "Python was started with -I, which keeps hooks out";
+            if (*letter == 'E')
+                return "Python was started with -E, which keeps hooks out";
+            if (*letter == 'S')
+                return "Python was started with -S, which keeps hooks out";
+            if (*letter == '-' || *letter == 'c' || *letter == 'm')
+                return NULL;
+            if (*letter == 'W' || *letter == 'X') {
+                words += letter[1] == '\0' && words[1];
+                break;
+            }
+        }
+    }
+    return NULL;
+}
+
+static bool clears_environment(char *const *words)
+{
+    for (; *words && (*words)[0] == '-'; words++)
+        if (strcmp(*words, "-") == 0 || strcmp(*words, "-i") == 0 ||
+            strcmp(*words, "--ignore-environment") == 0)
+            return true;
+    return false;
+}
+
+const char *python_path_hidden_by(char *const *command)
+{
+    if (is_python(command[0]))
+        return hidden_by_option(command + 1);
+    if (strcmp(base_name(command[0]), "sudo") == 0)
+        return "sudo keeps hooks out: put it in front of stepscope instead";
+    if (strcmp(base_name(command[0]), "env") == 0 && clears_environment(command + 1))
+        return "env -i keeps hooks out: put it in front of stepscope instead";
+    return NULL;
+}
