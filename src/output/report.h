@@ -31,6 +31,9 @@ enum { REPORT_COLUMNS = 80, REPORT_SUMMARY_LINES = 15 };
 
 /* For a descriptor: COLUMNS or the terminal's width; blocks if the locale has UTF-8; colour if it is
  * a terminal and NO_COLOR is not set. */
+/* Records of the run were given up, and the supervisor's summary knows more than they do. */
+bool report_gave_up(const struct report_input *input);
+
 struct report_style report_style_for(int fd);
 
 /* All of it. */

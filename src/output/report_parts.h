@@ -123,6 +123,7 @@ struct report_losses {
     int recorder_error; /* the first one */
 };
 struct report_losses report_losses(const struct ss_run *run);
+void report_whole(struct report *report); /* what is known of more than the records */
 bool report_is_whole(const struct report_losses *losses);
 
 #endif

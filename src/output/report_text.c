@@ -75,6 +75,7 @@ void report_text(struct sink *out, const struct report_input *input,
 
     report_begin(&report, out, input, style);
     report_head_run(&report, "");
+    report_whole(&report);
     if (report.loop) {
         with_steps(&report);
     } else {

@@ -11,6 +11,7 @@
 #include "stepscope/reader.h"
 
 #define RUN_OUTCOME_FILE "outcome"
+#define RUN_SUMMARY_FILE "summary" /* of a run that gave up records: report_whole.c */
 
 struct run_facts {
     char *path;      /* of the run directory */

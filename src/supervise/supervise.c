@@ -257,6 +257,28 @@ static bool catch_up(struct supervisor *s)
     return !s->job.hurry;
 }
 
+/* Everything has been seen here, also what the cap has taken from the files since. */
+static void keep_summary(struct supervisor *s)
+{
+    const struct report_style style = {.columns = REPORT_COLUMNS};
+    struct report_input input;
+    struct buf text = {0};
+    struct sink out;
+    struct snapshot *snapshot = model_snapshot(s->live.feed.model);
+
+    if (snapshot) {
+        fill_input(s, snapshot, &input);
+        sink_init_buf(&out, &text);
+        if (report_gave_up(&input)) {
+            report_summary(&out, &input, &style);
+            if (sink_flush(&out) == 0)
+                (void)small_file_write(s->place.home, RUN_SUMMARY_FILE, &text);
+        }
+    }
+    buf_release(&text);
+    snapshot_free(snapshot);
+}
+
 static void sum_up(struct supervisor *s)
 {
     live_end(&s->live);
@@ -278,6 +300,8 @@ static void sum_up(struct supervisor *s)
     if (s->live.feed.model)
         model_finish(s->live.feed.model);
     print(s, report_summary);
+    if (s->live.feed.model)
+        keep_summary(s);
 }
 
 static bool may_go_on(void *context)

@@ -175,6 +175,19 @@ class Books(RunTest):
                       done.stderr.decode().replace("\u00a0", " "))
 
 
+    def test_what_the_cap_took_is_still_known(self):
+        done = self.run_it("--", TRAINER, input=b"steps 60000\n",
+                           env=environment(STEPSCOPE_CAP="500K"))
+        seen = steps_in(done.stderr.decode())
+        text = self.stepscope("report", "stepscope-runs/latest").stdout
+        self.assertIn("\nThe whole run, as it was summed up when it ended\nstepscope: ", text)
+        self.assertIn(f"{seen:,} steps", text.partition("The part of it that is kept")[0])
+        report = json.loads(self.stepscope("report", "--json", "stepscope-runs/latest").stdout)
+        self.assertLess(report["steps"]["count"], 60000)
+        whole = self.run_it("--", TRAINER, input=b"steps 600\n")
+        self.assertEqual(whole.returncode, 0)
+        self.assertNotIn("The whole run", self.stepscope("report").stdout)
+
 class Many(RunTest):
     def test_a_thousand_short_lived_grandchildren(self):
         script = "i=0; while [ $i -lt 1000 ]; do /bin/true & i=$((i + 1)); done; wait; exit 8"
