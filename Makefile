@@ -9,6 +9,10 @@ FUZZ_SECONDS = 60
 WERROR = false
 comma = ,
 
+# Interpreters that the Python package is built for and tested with.
+PYTHONS = $$(tools/pythons --comma)
+PYTHON = $$(tools/pythons | head -n 1)
+
 # $(call COMPILE,folder,options): sets build/folder up the first time, then compiles what changed.
 COMPILE = @test -f $(BUILD)/$(1)/build.ninja || \
 	$(MESON) setup $(BUILD)/$(1) -Dtests=enabled -Dwerror=$(WERROR) $(2) && \
@@ -20,6 +24,7 @@ help:
 	@echo
 	@echo '  make demo     build, train a small network, see where its time went'
 	@echo '  make test     run all tests; the last line says how many passed'
+	@echo '  make test-frameworks   tests with real frameworks, which it installs into $(BUILD)/'
 	@echo '  make lint     check format, dependencies, exported symbols, headers'
 	@echo '  make format   let clang-format write the C files'
 	@echo '  make bench    run all benchmarks'
@@ -33,7 +38,7 @@ help:
 .PHONY: release
 release:
 	@tools/setup build $(ALSO)
-	$(call COMPILE,release,-Db_ndebug=true)
+	$(call COMPILE,release,-Db_ndebug=true -Dpythons=$(PYTHONS))
 
 .PHONY: demo
 demo: ALSO = demo
@@ -44,9 +49,15 @@ demo: release
 .PHONY: test
 test: ALSO = demo
 test: release
-	$(call COMPILE,asan,-Db_sanitize=address$(comma)undefined -Db_lundef=false)
-	$(call COMPILE,tsan,-Db_sanitize=thread -Db_lundef=false -Dc_args=-Wno-tsan)
+	$(call COMPILE,asan,-Dpython=disabled -Db_sanitize=address$(comma)undefined -Db_lundef=false)
+	$(call COMPILE,asan-python,-Dtests=disabled -Dman=disabled -Dpythons=$(PYTHON) -Db_sanitize=address$(comma)undefined -Db_lundef=false)
+	$(call COMPILE,tsan,-Dpython=disabled -Db_sanitize=thread -Db_lundef=false -Dc_args=-Wno-tsan)
 	@tests/run_all $(BUILD)
+
+.PHONY: test-frameworks
+test-frameworks: release
+	@tools/frameworks $(BUILD)
+	@tests/run_all $(BUILD) --frameworks
 
 .PHONY: soak
 soak: release

@@ -1,7 +1,233 @@
-#include "core.h"
+/* Lays hooks, and turns all of them off and on. */
+#include "hook.h"
+
+#include "hook_instance.h"
+#include "hook_list.h"
+#include "hook_point.h"
+#include "hook_status.h"
+#include <stdlib.h>
+#include <string.h>
+
+static const struct hook_technique *const techniques[] = {
+    &hook_function, &hook_method, &hook_object, &hook_callable, &hook_library,
+};
+
+static const struct hook_technique *find_technique(const char *name)
+{
+    for (size_t i = 0; i < sizeof techniques / sizeof *techniques; i++) {
+        if (strcmp(techniques[i]->name, name) == 0) {
+            return techniques[i];
+        }
+    }
+    PyErr_Format(PyExc_ValueError, "'%s' is not a way to lay a hook", name);
+    return NULL;
+}
+
+/* A second row for the same target: calls that the first ones do not take. */
+static const char *append_point(struct hook *hook, struct hook_point *point)
+{
+    struct hook_point *last = hook->points;
+    while (last->next) {
+        last = last->next;
+    }
+    if (!(last->options & HOOK_BY_ATTRIBUTE)) {
+        return "it is hooked already";
+    }
+    last->next = point;
+    return NULL;
+}
+
+/* The hook on this object, laid or off: of the object itself, or of the one in its place. */
+static struct hook *find_known(PyObject *target)
+{
+    struct hook *hook = NULL;
+    for (unsigned i = 0; (hook = hook_list_at(i)); i++) {
+        if (target != Py_None && (hook->target == target || hook->place == target)) {
+            return hook;
+        }
+    }
+    return NULL;
+}
+
+static void let_go(struct hook *hook)
+{
+    Py_CLEAR(hook->target);
+    Py_CLEAR(hook->owner);
+    Py_CLEAR(hook->attribute);
+}
+
+static const char *lay_point(const struct hook_technique *technique, PyObject *target,
+                             PyObject *owner, PyObject *attribute,
+                             struct hook_point *point)
+{
+    struct hook *hook = find_known(target);
+    if (hook) {
+        const char *reason = append_point(hook, point);
+        if (reason) {
+            hook_point_free(point);
+        }
+        return reason;
+    }
+    hook = hook_list_new(technique, target, owner, attribute, point);
+    if (!hook) {
+        hook_point_free(point);
+        return "no memory";
+    }
+    const char *reason = technique->lay(hook);
+    hook->is_laid = !reason;
+    if (reason) {
+        let_go(hook);
+    }
+    return reason;
+}
+
+/* hook_lay(technique, target, owner, attribute, row) -> None, or why not. */
+static PyObject *lay(PyObject *module, PyObject *args)
+{
+    (void)module;
+    const char *name = NULL;
+    PyObject *target, *owner, *attribute, *row;
+    if (!PyArg_ParseTuple(args, "sOOOO!", &name, &target, &owner, &attribute,
+                          &PyDict_Type, &row)) {
+        return NULL;
+    }
+    const struct hook_technique *technique = find_technique(name);
+    struct hook_point *point = technique ? hook_point_new(row) : NULL;
+    if (!point) {
+        return NULL;
+    }
+    const char *reason = lay_point(technique, target, owner, attribute, point);
+    return reason ? PyUnicode_FromString(reason) : Py_NewRef(Py_None);
+}
+
+static const char WRAPPER[] = "stepscope._core.hook_wrapper";
+
+/* hook_wrapper(row) -> what hook_wrap() takes, for functions that are made while the script runs. It
+ * is never freed: a call may be inside. */
+static PyObject *make_wrapper(PyObject *module, PyObject *row)
+{
+    (void)module;
+    struct hook *hook = calloc(1, sizeof *hook);
+    struct hook_point *point = hook ? hook_point_new(row) : NULL;
+    if (!point) {
+        free(hook);
+        return hook ? NULL : PyErr_NoMemory();
+    }
+    hook->points = point;
+    return PyCapsule_New(hook, WRAPPER, NULL);
+}
+
+/* hook_wrap(wrapper, function) -> a callable that stands for the function. */
+static PyObject *wrap(PyObject *module, PyObject *args)
+{
+    (void)module;
+    PyObject *wrapper, *function;
+    if (!PyArg_ParseTuple(args, "OO", &wrapper, &function)) {
+        return NULL;
+    }
+    const struct hook *hook = PyCapsule_GetPointer(wrapper, WRAPPER);
+    return hook ? hook_callable_new(hook, function) : NULL;
+}
+
+/* hook_batches() -> how many batches libraries have told of so far. */
+static PyObject *count_batches(PyObject *module, PyObject *unused)
+{
+    (void)module;
+    (void)unused;
+    return PyLong_FromUnsignedLongLong(__atomic_load_n(&hook_batches, __ATOMIC_RELAXED));
+}
+
+/* hook_note(target, reason or None): for the run. */
+static PyObject *note(PyObject *module, PyObject *args)
+{
+    (void)module;
+    const char *target = NULL;
+    const char *reason = NULL;
+    if (!PyArg_ParseTuple(args, "sz", &target, &reason)) {
+        return NULL;
+    }
+    hook_status_add(target, reason);
+    Py_RETURN_NONE;
+}
+
+static PyObject *list_statuses(PyObject *module, PyObject *unused)
+{
+    (void)module;
+    (void)unused;
+    return hook_status_list();
+}
+
+/* How many stay in place, because somebody else changed the same place since. */
+static long restore_all(void)
+{
+    long stuck = 0;
+    struct hook *hook = NULL;
+    hook_is_on = false;
+    for (unsigned i = 0; (hook = hook_list_at(i)); i++) {
+        if (hook->is_laid) {
+            hook->is_laid = hook->technique->restore(hook) != NULL;
+            stuck += hook->is_laid;
+        }
+    }
+    return stuck;
+}
+
+static PyObject *turn_off(PyObject *module, PyObject *unused)
+{
+    (void)module;
+    (void)unused;
+    return PyLong_FromLong(restore_all());
+}
+
+/* Says how many can not be laid again. */
+static PyObject *turn_on(PyObject *module, PyObject *unused)
+{
+    (void)module;
+    (void)unused;
+    long failed = 0;
+    struct hook *hook = NULL;
+    for (unsigned i = 0; (hook = hook_list_at(i)); i++) {
+        if (hook->target && !hook->is_laid) {
+            hook->is_laid = hook->technique->lay(hook) == NULL;
+            failed += !hook->is_laid;
+        }
+    }
+    hook_is_on = true;
+    return PyLong_FromLong(failed);
+}
+
+/* Off for good: what was hooked is let go. What can not be restored goes on handing on, and others
+ * may be laid afterwards. */
+static PyObject *remove_all(PyObject *module, PyObject *unused)
+{
+    (void)module;
+    (void)unused;
+    const long stuck = restore_all();
+    struct hook *hook = NULL;
+    for (unsigned i = 0; (hook = hook_list_at(i)); i++) {
+        if (!hook->is_laid) {
+            let_go(hook);
+        }
+    }
+    hook_instance_forget();
+    hook_is_on = true;
+    return PyLong_FromLong(stuck);
+}
+
+static PyMethodDef methods[] = {
+    {"hook_lay", lay, METH_VARARGS, NULL},
+    {"hook_wrapper", make_wrapper, METH_O, NULL},
+    {"hook_wrap", wrap, METH_VARARGS, NULL},
+    {"hook_batches", count_batches, METH_NOARGS, NULL},
+    {"hook_note", note, METH_VARARGS, NULL},
+    {"hook_statuses", list_statuses, METH_NOARGS, NULL},
+    {"hooks_off", turn_off, METH_NOARGS, NULL},
+    {"hooks_on", turn_on, METH_NOARGS, NULL},
+    {"hooks_remove", remove_all, METH_NOARGS, NULL},
+    {NULL, NULL, 0, NULL},
+};
 
 int hook_add(PyObject *module)
 {
-    (void)module;
-    return 0;
+    return hook_callable_ready(module) || PyModule_AddFunctions(module, methods) ? -1 : 0;
 }

@@ -1,9 +1,19 @@
 #include "core.h"
 
+/* Before 3.12 a module cannot say by a slot that it is for the main interpreter only. */
+static int check_interpreter(void)
+{
+    if (PyInterpreterState_Get() == PyInterpreterState_Main())
+        return 0;
+    PyErr_SetString(PyExc_ImportError, "stepscope is inert in subinterpreters");
+    return -1;
+}
+
 static int fill(PyObject *module)
 {
-    return record_add(module) || span_add(module) || hook_add(module) ||
-                   sampler_add(module) || collector_add(module) || report_add(module)
+    return check_interpreter() || record_add(module) || span_add(module) ||
+                   timed_add(module) || hook_add(module) || sampler_add(module) ||
+                   collector_add(module) || report_add(module)
                ? -1
                : 0;
 }

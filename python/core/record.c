@@ -1,7 +1,221 @@
+/* The recorder's calls, for Python: start and stop, steps, counters, marks. */
 #include "core.h"
+
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "arguments.h"
+#include "event.h"
+#include "own_place.h"
+#include "record/notes.h"
+#include "sampler.h"
+#include "span.h"
+
+enum { WORDS_MOST = 64 };
+
+static char reason[sizeof((struct ss_error *)NULL)->message]; /* why start() did not */
+
+static bool is_disabled(void)
+{
+    const char *value = secure_getenv("STEPSCOPE_DISABLE");
+
+    return value && strcmp(value, "1") == 0;
+}
+
+/* The words of the command, as far as one cares; they live as long as `list`. */
+static void fill_command(PyObject *list, const char **words)
+{
+    const Py_ssize_t count = list && PyList_Check(list) ? PyList_GET_SIZE(list) : 0;
+    int used = 0;
+
+    for (Py_ssize_t i = 0; i < count && used < WORDS_MOST; i++) {
+        PyObject *word = PyList_GET_ITEM(list, i);
+        const char *text = PyUnicode_Check(word) ? PyUnicode_AsUTF8(word) : NULL;
+        if (text)
+            words[used++] = text;
+        else
+            PyErr_Clear();
+    }
+    if (used == 0)
+        words[used++] = "python";
+    words[used] = NULL;
+}
+
+static void start_own(const char *parent, const char *name)
+{
+    PyObject *argv = Py_XNewRef(PySys_GetObject("orig_argv"));
+    const char *words[WORDS_MOST + 1];
+    struct ss_error error = {0};
+
+    fill_command(argv, words);
+    const struct place_wish wish = {parent, name, (char *const *)(void *)words};
+    const int failed = own_place_start(&wish, &error);
+    if (failed)
+        snprintf(reason, sizeof reason, "%s",
+                 error.code ? error.message : ss_error_text(failed));
+    Py_XDECREF(argv);
+}
+
+/* A text that may be None. 0, or -1 with TypeError. */
+static int take_text(PyObject *object, const char **text)
+{
+    *text = object ? PyUnicode_AsUTF8(object) : NULL;
+    return object && !*text ? -1 : 0;
+}
+
+static PyObject *start(PyObject *module, PyObject *const *arguments, Py_ssize_t count,
+                       PyObject *names)
+{
+    static const struct arguments_form form = {"start", {"dir", "name"}, 0, 2};
+    PyObject *given[2];
+    const char *parent, *name;
+
+    (void)module;
+    if (arguments_take(&form, arguments, count, names, given) != 0)
+        return NULL;
+    if (take_text(given[0], &parent) != 0 || take_text(given[1], &name) != 0)
+        return NULL;
+    reason[0] = '\0';
+    if (is_disabled())
+        snprintf(reason, sizeof reason, "STEPSCOPE_DISABLE=1");
+    else if (!notes_recording() && ss_start(NULL) != 0) /* no run to join */
+        start_own(parent, name);
+    if (!notes_recording())
+        Py_RETURN_NONE;
+    return PyUnicode_DecodeFSDefault(own_place_dir());
+}
+
+static PyObject *stop(PyObject *module, PyObject *unused)
+{
+    (void)module;
+    (void)unused;
+    own_place_stop();
+    Py_RETURN_NONE;
+}
+
+static PyObject *status(PyObject *module, PyObject *unused)
+{
+    (void)module;
+    (void)unused;
+    if (reason[0] && !notes_recording())
+        return PyUnicode_FromFormat("off: %s", reason);
+    return PyUnicode_DecodeFSDefault(ss_status());
+}
+
+static PyObject *directory(PyObject *module, PyObject *unused)
+{
+    const char *dir = own_place_dir();
+
+    (void)module;
+    (void)unused;
+    if (!dir)
+        Py_RETURN_NONE;
+    return PyUnicode_DecodeFSDefault(dir);
+}
+
+static PyObject *recording(PyObject *module, PyObject *unused)
+{
+    (void)module;
+    (void)unused;
+    return PyBool_FromLong(notes_recording() != 0);
+}
+
+static PyObject *step(PyObject *module, PyObject *const *arguments, Py_ssize_t count,
+                      PyObject *names)
+{
+    static const struct arguments_form form = {"step", {"samples"}, 0, 1};
+    PyObject *given;
+    uint64_t samples = 0;
+
+    (void)module;
+    if (arguments_take(&form, arguments, count, names, &given) != 0 ||
+        arguments_count(given, "samples", &samples) != 0)
+        return NULL;
+    ss_step(samples);
+    sampler_loop_is_here();
+    event_seen();
+    Py_RETURN_NONE;
+}
+
+static PyObject *counter(PyObject *module, PyObject *const *arguments, Py_ssize_t count)
+{
+    static const struct arguments_form form = {"counter", {"name", "value"}, 2, 2};
+    PyObject *given[2];
+    ss_name name;
+
+    (void)module;
+    if (arguments_take(&form, arguments, count, NULL, given) != 0 ||
+        span_name(given[0], SS_STAGE_USER, &name) != 0)
+        return NULL;
+    const double value = PyFloat_AsDouble(given[1]);
+    if (value == -1.0 && PyErr_Occurred())
+        return NULL;
+    ss_counter(name, value);
+    Py_RETURN_NONE;
+}
+
+static PyObject *mark(PyObject *module, PyObject *const *arguments, Py_ssize_t count)
+{
+    static const struct arguments_form form = {"mark", {"name", "text"}, 1, 2};
+    PyObject *given[2];
+    const char *text;
+    ss_name name;
+
+    (void)module;
+    if (arguments_take(&form, arguments, count, NULL, given) != 0 ||
+        span_name(given[0], SS_STAGE_USER, &name) != 0 || take_text(given[1], &text) != 0)
+        return NULL;
+    ss_mark(name, text ? text : "");
+    Py_RETURN_NONE;
+}
+
+static PyObject *plan(PyObject *module, PyObject *const *arguments, Py_ssize_t count,
+                      PyObject *names)
+{
+    static const struct arguments_form form = {
+        "plan", {"steps", "epochs", "steps_per_epoch", "batch"}, 0, 4};
+    PyObject *given[ARGUMENTS_MOST];
+    uint64_t numbers[ARGUMENTS_MOST];
+
+    (void)module;
+    if (arguments_take(&form, arguments, count, names, given) != 0)
+        return NULL;
+    for (int i = 0; i < form.most; i++)
+        if (arguments_count(given[i], form.names[i], &numbers[i]) != 0)
+            return NULL;
+    ss_plan(numbers[0], numbers[1], numbers[2], numbers[3]);
+    Py_RETURN_NONE;
+}
+
+#define FAST(function) (PyCFunction)(void (*)(void))(function)
+
+static PyMethodDef methods[] = {
+    {"start", FAST(start), METH_FASTCALL | METH_KEYWORDS,
+     "start($module, dir=None, name=None)\n--\n\n"
+     "Starts recording: into the run of `stepscope run`, or into a new one in dir\n"
+     "(stepscope-runs). Gives its directory, None if nothing is recorded."},
+    {"stop", stop, METH_NOARGS, "stop($module)\n--\n\nEnds the recording."},
+    {"status", status, METH_NOARGS,
+     "status($module)\n--\n\nWhether anything is recorded; if not, why."},
+    {"directory", directory, METH_NOARGS,
+     "directory($module)\n--\n\nWhere the present or the last recording of this process is."},
+    {"recording", recording, METH_NOARGS,
+     "recording($module)\n--\n\nWhether this process is recording now."},
+    {"step", FAST(step), METH_FASTCALL | METH_KEYWORDS,
+     "step($module, samples=0)\n--\n\n"
+     "Says that a training step starts here, with so many samples."},
+    {"counter", FAST(counter), METH_FASTCALL,
+     "counter($module, name, value, /)\n--\n\nRecords a number: a loss, a learning rate."},
+    {"mark", FAST(mark), METH_FASTCALL,
+     "mark($module, name, text='', /)\n--\n\nRecords that something happened."},
+    {"plan", FAST(plan), METH_FASTCALL | METH_KEYWORDS,
+     "plan($module, steps=None, epochs=None, steps_per_epoch=None, batch=None)\n--\n\n"
+     "Says what is known ahead, so that the time to the end can be told."},
+    {0},
+};
 
 int record_add(PyObject *module)
 {
-    (void)module;
-    return 0;
+    return PyModule_AddFunctions(module, methods);
 }

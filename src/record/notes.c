@@ -33,7 +33,7 @@ bool notes_frame(uint32_t id, const char *function, const char *file, uint32_t l
 
 void notes_sample(uint32_t tid, ss_ticks when, const uint32_t *frames, unsigned count)
 {
-    unsigned char bytes[SS_MAX_UNITS * SS_UNIT] = {0};
+    unsigned char bytes[SS_MAX_UNITS * SS_UNIT];
     struct ss_rec_sample sample = {
         .head = {.kind = SS_KIND_SAMPLE}, .ticks = when, .tid = tid};
     uint64_t now;
@@ -44,10 +44,11 @@ void notes_sample(uint32_t tid, ss_ticks when, const uint32_t *frames, unsigned 
     count = count < NOTES_FRAMES_MAX ? count : NOTES_FRAMES_MAX;
     sample.frames = (uint16_t)count;
     const size_t fixed = offsetof(struct ss_rec_sample, frame);
+    const size_t size = fixed + count * sizeof *frames;
+    const unsigned units = (unsigned)((size + SS_UNIT - 1) / SS_UNIT);
     memcpy(bytes, &sample, fixed);
     memcpy(bytes + fixed, frames, count * sizeof *frames);
-    const unsigned units =
-        (unsigned)((fixed + count * sizeof *frames + SS_UNIT - 1) / SS_UNIT);
+    memset(bytes + size, 0, (size_t)units * SS_UNIT - size);
     if (!pen_put(pen, bytes, units)) {
         pen_lose(pen, -1, now);
     }

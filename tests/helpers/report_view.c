@@ -1,8 +1,9 @@
-/* Prints what `stepscope run` prints of a run: report_view summary|status RUN. */
+/* Prints what `stepscope run` prints of a run: report_view summary|status RUN [DEADLINE]. */
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
+#include "base/duration.h"
 #include "output/report.h"
 
 int main(int count, char **words)
@@ -12,7 +13,11 @@ int main(int count, char **words)
     struct feed feed;
     struct sink out;
 
-    if (count != 3 || run_facts_load(&facts, words[2]) != 0)
+    int64_t deadline_ns = 0;
+
+    if (count < 3 || count > 4 ||
+        (count == 4 && !duration_parse(words[3], &deadline_ns)) ||
+        run_facts_load(&facts, words[2]) != 0)
         return 2;
     struct ss_run *run = ss_run_open(words[2], NULL);
     if (!run || feed_init(&feed, run, &facts) != 0 || feed_more(&feed) != 0)
@@ -20,7 +25,12 @@ int main(int count, char **words)
     feed_finish(&feed);
     struct snapshot *snapshot = model_snapshot(feed.model);
     const struct report_input input = {
-        .snapshot = snapshot, .run = run, .facts = &facts, .hooks = &feed.hooks};
+        .snapshot = snapshot,
+        .run = run,
+        .facts = &facts,
+        .hooks = &feed.hooks,
+        .deadline_ns = deadline_ns,
+    };
     sink_init_fd(&out, STDOUT_FILENO);
     if (strcmp(words[1], "summary") == 0)
         report_summary(&out, &input, &style);

@@ -1,0 +1,22 @@
+/* What waits for the first event of a recording: the sampler, and what was hooked. */
+#ifndef PYTHON_EVENT_H
+#define PYTHON_EVENT_H
+
+#include "base/compiler.h"
+#include "hook_status.h"
+#include "record/gate.h"
+#include "sampler.h"
+
+extern int32_t hook_told; /* hook.h */
+
+/* After an event of our own calls. */
+static inline void event_seen(void)
+{
+    const int32_t now = gate_now();
+    sampler_poke();
+    if (UNLIKELY(now != hook_told) && now >= GATE_FIRST) {
+        hook_tell();
+    }
+}
+
+#endif

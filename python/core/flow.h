@@ -1,0 +1,15 @@
+/* Generators, coroutines and asynchronous generators whose every resume is a span: what lies
+ * between two resumes is somebody else's time. */
+#ifndef PYTHON_FLOW_H
+#define PYTHON_FLOW_H
+
+#include "core.h"
+#include "stepscope/recorder.h"
+
+int flow_add(PyObject *module); /* readies the types */
+
+/* Wraps `inner`, whose reference is taken over, if it is one of the three; anything else comes back
+ * as it is. NULL, with an exception, if `inner` is or without memory. */
+PyObject *flow_wrap(PyObject *inner, ss_name name);
+
+#endif

@@ -1,0 +1,130 @@
+/* The one file that is compiled against internal headers of CPython. */
+#define Py_BUILD_CORE 1
+#include <Python.h>
+
+#if defined(__has_include)
+#if __has_include(<internal/pycore_interp.h>)
+#define HAS_INTERNALS 1
+#include <internal/pycore_interp.h>
+#if PY_VERSION_HEX >= 0x030b0000
+#include <internal/pycore_frame.h>
+#else
+#include <frameobject.h>
+#endif
+#endif
+#endif
+
+#include "frames_layout.h"
+
+#ifdef HAS_INTERNALS
+
+#define END_OF(type, member) (offsetof(type, member) + sizeof(((type *)0)->member))
+
+#if PY_VERSION_HEX >= 0x030b0000
+typedef _PyInterpreterFrame frame_type;
+#define FIRST_THREAD offsetof(PyInterpreterState, threads.head)
+#define THREAD_ID native_thread_id
+#define FRAME_PREVIOUS previous
+#define FRAME_END localsplus
+#define CODE_NAME co_qualname
+#else
+typedef PyFrameObject frame_type;
+#define FIRST_THREAD offsetof(PyInterpreterState, tstate_head)
+#define THREAD_ID thread_id
+#define FRAME_PREVIOUS f_back
+#define FRAME_END f_lineno
+#define CODE_NAME co_name
+#endif
+
+#if PY_VERSION_HEX >= 0x030d0000
+#define FRAME_CODE f_executable
+#define FRAME_INSTRUCTION instr_ptr
+#elif PY_VERSION_HEX >= 0x030b0000
+#define FRAME_CODE f_code
+#define FRAME_INSTRUCTION prev_instr
+#else
+#define FRAME_CODE f_code
+#define FRAME_INSTRUCTION f_lasti
+#endif
+
+static const struct frames_layout layout = {
+    .first_thread = FIRST_THREAD,
+    .thread =
+        {
+            .bytes = END_OF(PyThreadState, THREAD_ID),
+            .next = offsetof(PyThreadState, next),
+            .interpreter = offsetof(PyThreadState, interp),
+            .id = offsetof(PyThreadState, THREAD_ID),
+#if PY_VERSION_HEX >= 0x030b0000
+            .id_is_native = true,
+#endif
+#if PY_VERSION_HEX >= 0x030d0000
+            .top = offsetof(PyThreadState, current_frame),
+#elif PY_VERSION_HEX >= 0x030b0000
+            .top = offsetof(PyThreadState, cframe),
+            .top_is_indirect = true,
+            .top_there = offsetof(_PyCFrame, current_frame),
+#else
+            .top = offsetof(PyThreadState, frame),
+#endif
+        },
+    .frame =
+        {
+            .bytes = offsetof(frame_type, FRAME_END),
+            .previous = offsetof(frame_type, FRAME_PREVIOUS),
+            .code = offsetof(frame_type, FRAME_CODE),
+            .instruction = offsetof(frame_type, FRAME_INSTRUCTION),
+#if PY_VERSION_HEX >= 0x030b0000
+            .has_owner = true,
+            .owner = offsetof(frame_type, owner),
+            .owner_generator = FRAME_OWNED_BY_GENERATOR,
+#else
+            .instruction_is_index = true,
+#endif
+#if PY_VERSION_HEX >= 0x030c0000
+            .owner_c_stack = FRAME_OWNED_BY_CSTACK,
+#else
+            .owner_c_stack = -1,
+#endif
+        },
+    .code =
+        {
+            .type = offsetof(PyObject, ob_type),
+            .first_line = offsetof(PyCodeObject, co_firstlineno),
+            .file = offsetof(PyCodeObject, co_filename),
+            .name = offsetof(PyCodeObject, CODE_NAME),
+            .lines = offsetof(PyCodeObject, co_linetable),
+            .constants = offsetof(PyCodeObject, co_consts),
+            .names = offsetof(PyCodeObject, co_names),
+#if PY_VERSION_HEX >= 0x030b0000
+            .bytes = END_OF(PyCodeObject, _co_firsttraceable),
+            .is_variable = true,
+            .units = offsetof(PyVarObject, ob_size),
+            .unit_one = offsetof(PyCodeObject, co_code_adaptive),
+            .first_traceable = offsetof(PyCodeObject, _co_firsttraceable),
+            .format = LAYOUT_LINES_LOCATIONS,
+#if PY_VERSION_HEX >= 0x030c0000
+            .has_version = true,
+            .version = offsetof(PyCodeObject, co_version),
+#endif
+#else
+            .bytes = END_OF(PyCodeObject, co_linetable),
+            .format = LAYOUT_LINES_PAIRS,
+#endif
+        },
+};
+
+_Static_assert(END_OF(PyThreadState, THREAD_ID) <= LAYOUT_THREAD_MOST,
+               "room for the part of a thread that is copied");
+_Static_assert(offsetof(frame_type, FRAME_END) <= LAYOUT_FRAME_MOST,
+               "room for the part of a frame that is copied");
+_Static_assert(offsetof(PyCodeObject, co_extra) <= LAYOUT_CODE_MOST,
+               "room for the part of a code object that is copied");
+
+const struct frames_layout *const frames_layout = &layout;
+
+#else
+
+const struct frames_layout *const frames_layout = NULL;
+
+#endif

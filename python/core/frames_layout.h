@@ -1,0 +1,54 @@
+/* Where the interpreter keeps its threads, frames and code objects: offsets taken from the headers of
+ * the very version that this extension is built for, none of them written by hand.
+ *
+ * Only frames_layout.c sees internal headers. A later release of the same version could still differ,
+ * so whoever uses this compares one stack with what the interpreter says first. */
+#ifndef FRAMES_LAYOUT_H
+#define FRAMES_LAYOUT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+enum { LAYOUT_THREAD_MOST = 512, LAYOUT_FRAME_MOST = 128, LAYOUT_CODE_MOST = 256 };
+
+enum layout_lines {
+    LAYOUT_LINES_PAIRS,    /* co_linetable of 3.10: bytes of code, change of line */
+    LAYOUT_LINES_LOCATIONS /* since 3.11: entries with columns, too */
+};
+
+struct frames_layout {
+    size_t first_thread; /* in PyInterpreterState */
+
+    struct { /* PyThreadState */
+        size_t bytes, next, interpreter, id;
+        bool id_is_native; /* the kernel's; else a pthread_t */
+        size_t top;        /* the innermost frame, or the address of where that is */
+        bool top_is_indirect;
+        size_t top_there;
+    } thread;
+
+    struct { /* PyFrameObject in 3.10, _PyInterpreterFrame since */
+        size_t bytes, previous, code;
+        size_t instruction; /* address, or an int that counts code units */
+        bool instruction_is_index;
+        bool has_owner;
+        size_t owner;
+        char owner_generator;
+        int owner_c_stack; /* of frames that are no Python code; -1: there are none */
+    } frame;
+
+    struct { /* PyCodeObject */
+        size_t bytes, type, first_line, file, name, lines, constants, names;
+        bool is_variable;       /* the instructions are inside it: */
+        size_t units, unit_one; /* how many, and where the first one is */
+        size_t first_traceable; /* the frame is complete from this one on */
+        bool has_version;       /* a number that no other code object has, or 0 */
+        size_t version;
+        enum layout_lines format;
+    } code;
+};
+
+/* NULL: built without the internal headers of the interpreter. */
+extern const struct frames_layout *const frames_layout;
+
+#endif

@@ -1,0 +1,172 @@
+/* Hooks: calls of a framework's functions become spans, and the framework sees no difference.
+ *
+ * A hook is one place in memory that was changed (how: struct hook_technique, one module each) and
+ * what to record there (struct hook_point). Every technique calls hook_enter() before the original
+ * and hook_leave() after it, and hands on what the original gave: result, exception, errno.
+ *
+ * All of this runs with the GIL held, but for slots of libraries (hook_library.c), which have no
+ * Python in them. A struct hook is never freed: another thread may be inside the call. */
+#ifndef PYTHON_HOOK_H
+#define PYTHON_HOOK_H
+
+#include "core.h"
+#include "hook_status.h"
+
+#include "base/compiler.h"
+#include "record/session.h"
+#include "stepscope/recorder.h"
+#include <stdbool.h>
+
+enum hook_option {
+    HOOK_OUTERMOST = 1u << 0,   /* record nothing inside another call of the same group */
+    HOOK_BY_TYPE = 1u << 1,     /* object of the name: type(self) */
+    HOOK_BY_INSTANCE = 1u << 2, /* the same, and "#2" for the second instance */
+    HOOK_BY_ATTRIBUTE = 1u << 3, /* from a text of self; other texts are not recorded */
+    HOOK_ASKS_TRAIN = 1u << 4,   /* a function says whether this is training */
+    HOOK_COUNTS = 1u << 5,       /* the argument of the span is taken from the call */
+    HOOK_BEGINS = 1u << 6,       /* the span is left open, as by __enter__ */
+    HOOK_ENDS = 1u << 7,         /* and ended here, as by __exit__ */
+    HOOK_NONE_ENDS = 1u << 8,    /* None as a result: there is no batch */
+    HOOK_DURATION = 1u << 9, /* of a library: its first argument is how long it took */
+    HOOK_BATCH = 1u << 12,   /* of a library: a batch, unless its first argument is 0 */
+    HOOK_INFORMS = 1u << 13, /* the adapter is told before and after the call */
+    HOOK_SILENT = 1u << 14,  /* and that is all: nothing is recorded */
+    HOOK_MOVES = 1u << 10    /* recorded only if the result is elsewhere than self */
+};
+
+struct hook_naming; /* hook_name.h */
+
+struct hook_point {
+    ss_name name;
+    uint16_t flags;         /* of every span */
+    uint16_t options;       /* enum hook_option; 0: the fast path */
+    bool is_data;           /* the end of an iterator is a failed wait for data */
+    uint64_t group;         /* OUTERMOST: one bit */
+    struct hook_naming *by; /* BY_*: how to name a call */
+    int named_after;        /* BY_*: which argument; 0 is self */
+    PyObject *at_home; /* MOVES: attribute that says whether an object is on the host */
+    ss_name home_name; /* MOVES: of those to the host */
+    PyObject *query;   /* ASKS_TRAIN */
+    PyObject *counted; /* COUNTS: name of an attribute; NULL: len() */
+    int counted_at;    /* COUNTS: which argument; HOOK_RESULT, HOOK_BATCHES */
+    int64_t most; /* HOOK_BATCHES: at most so many, also if none was seen; 0: no limit */
+    PyObject *before, *after; /* INFORMS: either may be NULL */
+    struct hook_point
+        *next; /* if this one does not take the call, which BY_ATTRIBUTE may say */
+};
+enum { HOOK_RESULT = -1, HOOK_BATCHES = -2 };
+
+/* What a technique knows about a call. For a method `first` may be apart from `rest`. */
+struct hook_call {
+    PyObject *first; /* NULL: all are in `rest` */
+    PyObject *const *rest;
+    Py_ssize_t count; /* positional ones in `rest` */
+};
+
+/* Kept on the C stack while the original runs. */
+struct hook_visit {
+    const struct hook_point *point; /* NULL: not recorded */
+    ss_name name;
+    uint64_t group;                  /* of the thread's open groups, to be closed */
+    const struct ss_open_span *open; /* the span on the thread's stack; NULL: not there */
+    uint64_t start_ticks;            /* of that one: is it still the same? */
+    uint32_t depth;                  /* of open spans, with this one */
+    uint64_t batches;                /* HOOK_BATCHES: how many there were before */
+};
+
+extern bool hook_is_on;       /* off: every trampoline only hands on */
+extern int32_t hook_told;     /* the gate of the recording that knows what is hooked */
+extern uint64_t hook_batches; /* seen by HOOK_BATCH; any thread adds to it */
+
+void hook_enter_with_options(const struct hook_point *point, struct hook_call call,
+                             struct hook_visit *visit);
+void hook_leave_with_options(const struct hook_visit *visit, struct hook_call call,
+                             PyObject *result);
+
+/* Flags for a call that raised: the end of an iterator is no failure, but for data. */
+unsigned hook_failure(const struct hook_point *point);
+
+static inline uint32_t hook_depth(const struct pen *pen)
+{
+    return (uint32_t)(pen->top - pen->block->open) + pen->too_deep;
+}
+
+/* What hook_begin() and hook_end() leave: they are the fast path of ss_begin() and ss_end() (pen.h) with
+ * what a visit needs to know, inlined. */
+void hook_begin_slow(ss_name name, unsigned flags, struct hook_visit *visit);
+void hook_end_slow(const struct hook_visit *visit, unsigned flags, int64_t arg);
+
+static inline void hook_begin(const struct hook_point *point, ss_name name,
+                              unsigned flags, struct hook_visit *visit)
+{
+    struct pen *pen = &session_tls;
+    const int32_t now = gate_now();
+    visit->point = point;
+    if (LIKELY(pen->fast_gate == now && hook_told == now && pen_can_begin(pen))) {
+        const struct ss_open_span *open = pen->top;
+        pen_begin(pen, name, flags, SS_CLOCK_TSC);
+        visit->open = open;
+        visit->start_ticks = open->start_ticks;
+        visit->depth = hook_depth(pen);
+    } else {
+        hook_begin_slow(name, flags, visit);
+    }
+}
+
+/* This thread's pen if it records now. A fork has the parent's pens picked up anew, which must not
+ * start a recording in the child. */
+static inline const struct pen *hook_pen(void)
+{
+    const int32_t now = gate_now();
+    return LIKELY(session_tls.gate == now) ? &session_tls
+           : now >= GATE_FIRST             ? session_pen()
+                                           : NULL;
+}
+
+/* False if the span is not on the stack any more: recording stopped meanwhile, this is a forked
+ * child, or somebody ended it. */
+static inline bool hook_is_open(const struct hook_visit *visit, const struct pen *pen)
+{
+    return pen && visit->open < pen->top && visit->open > pen->block->open &&
+           visit->open->start_ticks == visit->start_ticks;
+}
+
+/* Ends what was left open inside too; nothing if the span is not on the stack any more. */
+static inline void hook_end(const struct hook_visit *visit, unsigned flags, int64_t arg)
+{
+    struct pen *pen = &session_tls;
+    if (LIKELY(pen->fast_gate == gate_now() && visit->open == pen->top - 1 &&
+               visit->open->start_ticks == visit->start_ticks && pen_can_end(pen))) {
+        pen_end(pen, ticks_counter(), flags, arg);
+    } else if (visit->open) {
+        hook_end_slow(visit, flags, arg);
+    }
+}
+
+static inline void hook_enter(const struct hook_point *point, struct hook_call call,
+                              struct hook_visit *visit)
+{
+    visit->point = NULL;
+    if (UNLIKELY(!hook_is_on)) {
+        return;
+    }
+    if (LIKELY(!point->options)) {
+        hook_begin(point, point->name, point->flags, visit);
+    } else {
+        hook_enter_with_options(point, call, visit);
+    }
+}
+
+static inline PyObject *hook_leave(const struct hook_visit *visit, struct hook_call call,
+                                   PyObject *result)
+{
+    const struct hook_point *point = visit->point;
+    if (LIKELY(point && !point->options)) {
+        hook_end(visit, result ? 0 : hook_failure(point), 0);
+    } else if (point) {
+        hook_leave_with_options(visit, call, result);
+    }
+    return result;
+}
+
+#endif

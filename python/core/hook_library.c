@@ -1,0 +1,119 @@
+/* Slots of libraries as hooks. The replacements run on threads that need not be Python's and without
+ * the GIL: they record, and call on. A row says what the function is:
+ *
+ *   ends "duration_us"  f(microseconds): something that took so long ends now; it is appended
+ *   ends "batch"        f(amount): a batch was got, or none if the amount is 0; it is counted
+ *   else                a span around a function of up to six integers or pointers */
+#include "hook_got.h"
+#include "hook_technique.h"
+
+enum { SLOTS = 8 };
+
+struct served {
+    struct hook_got got;
+    const struct hook_point *point;
+    bool is_used;
+};
+static struct served served[SLOTS];
+
+uint64_t hook_batches;
+
+typedef long (*integers)(long, long, long, long, long, long);
+
+static long around(unsigned slot, const long *a)
+{
+    const struct served *me = &served[slot];
+    const struct hook_point *point = me->point;
+    const integers original = (integers)me->got.function;
+    if (!__atomic_load_n(&hook_is_on, __ATOMIC_RELAXED)) {
+        return original(a[0], a[1], a[2], a[3], a[4], a[5]);
+    }
+    if (point->options & HOOK_BATCH) {
+        __atomic_add_fetch(&hook_batches, a[0] > 0, __ATOMIC_RELAXED);
+        return original(a[0], a[1], a[2], a[3], a[4], a[5]);
+    }
+    if (point->options & HOOK_DURATION) {
+        const ss_ticks now = ss_now();
+        const ss_ticks took = ss_ticks_of_ns(a[0] * 1000);
+        ss_append(point->name, now > took ? now - took : now, now, point->flags, 0);
+        return original(a[0], a[1], a[2], a[3], a[4], a[5]);
+    }
+    ss_begin(point->name, point->flags);
+    const long result = original(a[0], a[1], a[2], a[3], a[4], a[5]);
+    ss_end(0, 0);
+    return result;
+}
+
+#define EACH_SLOT(X) X(0) X(1) X(2) X(3) X(4) X(5) X(6) X(7)
+#define REPLACEMENT(n)                                                                   \
+    static long replacement_##n(long a, long b, long c, long d, long e, long f)          \
+    {                                                                                    \
+        return around(n, (const long[]){a, b, c, d, e, f});                              \
+    }
+EACH_SLOT(REPLACEMENT)
+#define ADDRESS(n) (void *)replacement_##n,
+static void *const replacements[SLOTS] = {EACH_SLOT(ADDRESS)};
+
+/* A slot is not used a second time: a thread may be on its way through the replacement. */
+static struct served *free_slot(struct hook *hook)
+{
+    for (unsigned i = 0; i < SLOTS; i++) {
+        if (!served[i].is_used) {
+            hook->slot = i;
+            return &served[i];
+        }
+    }
+    return NULL;
+}
+
+static const char *lay_first(struct hook *hook, const char *library, const char *symbol)
+{
+    struct served *me = free_slot(hook);
+    if (!me) {
+        return "too many slots of libraries are hooked";
+    }
+    const char *reason = hook_got_find(&me->got, library, symbol);
+    if (reason) {
+        return reason;
+    }
+    me->point = hook->points;
+    reason = hook_got_patch(&me->got, replacements[hook->slot]);
+    if (reason) {
+        hook_got_release(&me->got);
+        return reason;
+    }
+    me->is_used = true;
+    hook->place = me;
+    return NULL;
+}
+
+static const char *lay(struct hook *hook)
+{
+    struct served *me = hook->place;
+    if (me) { /* again: what it calls is known, and may be in use */
+        return hook_got_patch(&me->got, replacements[hook->slot]);
+    }
+    const char *library = hook->owner ? PyUnicode_AsUTF8(hook->owner) : NULL;
+    const char *symbol = library ? PyUnicode_AsUTF8(hook->attribute) : NULL;
+    PyErr_Clear();
+    return symbol ? lay_first(hook, library, symbol)
+                  : "it does not name a library and a symbol";
+}
+
+/* The library stays loaded: somebody may still be on the way out of it. */
+static const char *restore(struct hook *hook)
+{
+    struct served *me = hook->place;
+    return hook_got_restore(&me->got) ? NULL : "something else replaced it since";
+}
+
+void hook_library_check(void)
+{
+    for (unsigned i = 0; i < SLOTS; i++) {
+        if (served[i].is_used && hook_is_on) {
+            hook_got_check(&served[i].got);
+        }
+    }
+}
+
+const struct hook_technique hook_library = {"library", lay, restore};

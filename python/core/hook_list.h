@@ -1,0 +1,18 @@
+/* All hooks of this process, and the one that belongs to an object. */
+#ifndef PYTHON_HOOK_LIST_H
+#define PYTHON_HOOK_LIST_H
+
+#include "hook_technique.h"
+
+/* A hook that is not laid yet; takes over the points. NULL: no memory. Found by hook_list_find(). */
+struct hook *hook_list_new(const struct hook_technique *technique, PyObject *target,
+                           PyObject *owner, PyObject *attribute,
+                           struct hook_point *points);
+
+/* The hook on an object, or NULL. Hot: called for each call of a hooked function. */
+struct hook *hook_list_find(const void *target);
+
+/* The i-th hook, NULL after the last one. */
+struct hook *hook_list_at(unsigned i);
+
+#endif

@@ -1,0 +1,28 @@
+/* Names that depend on the call: on the type of self, on which object it is, or on a text of it.
+ *
+ * A name is interned at its first call and kept by its text, never by the address of a type: types
+ * come and go. */
+#ifndef PYTHON_HOOK_NAME_H
+#define PYTHON_HOOK_NAME_H
+
+#include "hook.h"
+
+/* Texts and the attribute are copied or referenced. NULL: no memory. */
+struct hook_naming *hook_naming_new(const char *text, enum ss_stage stage,
+                                    enum ss_role role, enum ss_scope scope);
+void hook_naming_free(struct hook_naming *naming);
+
+/* BY_ATTRIBUTE: calls whose self.attribute starts with `prefix`; the object of the name is what
+ * follows, up to a full stop. */
+int hook_naming_filter(struct hook_naming *naming, PyObject *attribute,
+                       const char *prefix);
+
+/* The object of the name is the one that the caller has in this variable; if it has none, as
+ * without this. */
+void hook_naming_from_caller(struct hook_naming *naming, PyObject *variable);
+
+/* False: the call is not for this point. No exception is left. */
+bool hook_naming_of(struct hook_naming *naming, unsigned options, PyObject *self,
+                    ss_name *name);
+
+#endif

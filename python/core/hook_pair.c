@@ -1,0 +1,38 @@
+#include "hook_pair.h"
+
+#include "base/compiler.h"
+#include <string.h>
+
+enum { PAIRS_MOST = 16 };
+
+struct pair {
+    const PyObject *object;
+    ss_name name;
+};
+
+static _Thread_local struct {
+    struct pair open[PAIRS_MOST];
+    unsigned count;
+} pairs __attribute__((tls_model(SS_TLS_MODEL)));
+
+void hook_pair_begin(const PyObject *object, ss_name name)
+{
+    if (pairs.count ==
+        PAIRS_MOST) { /* nobody ended the oldest, or it is too deep to matter */
+        memmove(pairs.open, pairs.open + 1, sizeof *pairs.open * (PAIRS_MOST - 1));
+        pairs.count--;
+    }
+    pairs.open[pairs.count++] = (struct pair){object, name};
+}
+
+bool hook_pair_end(const PyObject *object, ss_name *name)
+{
+    for (unsigned i = pairs.count; i-- > 0;) {
+        if (pairs.open[i].object == object) {
+            *name = pairs.open[i].name;
+            pairs.count = i;
+            return true;
+        }
+    }
+    return false;
+}

@@ -1,0 +1,429 @@
+#include "hook_point.h"
+
+#include "hook_inform.h"
+#include "hook_name.h"
+#include "hook_pair.h"
+#include "span_stack.h"
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { GROUPS_MOST = 64 };
+
+bool hook_is_on = true;
+
+/* Groups of which a call is open on this thread: the outermost one sets the bit. */
+static _Thread_local uint64_t open_groups __attribute__((tls_model(SS_TLS_MODEL)));
+
+/* Calls that need more than a name. */
+
+static PyObject *argument_of(struct hook_call call, Py_ssize_t at)
+{
+    if (call.first) {
+        if (at == 0) {
+            return call.first;
+        }
+        at--;
+    }
+    return at < call.count ? call.rest[at] : NULL;
+}
+
+static unsigned ask_train(PyObject *query)
+{
+    PyObject *answer = PyObject_CallNoArgs(query);
+    const int is_true = answer ? PyObject_IsTrue(answer) : -1;
+    Py_XDECREF(answer);
+    PyErr_Clear();
+    return is_true < 0 ? 0 : is_true ? SS_FLAG_TRAIN : SS_FLAG_EVAL;
+}
+
+static int64_t count_of(const struct hook_point *point, PyObject *object)
+{
+    if (!object) {
+        return 0;
+    }
+    long long number = 0;
+    if (point->counted) {
+        PyObject *value = PyObject_GetAttr(object, point->counted);
+        number = value && PyLong_Check(value) ? PyLong_AsLongLong(value) : 0;
+        Py_XDECREF(value);
+    } else {
+        number = PyObject_Size(object);
+    }
+    if (PyErr_Occurred()) {
+        PyErr_Clear();
+        return 0;
+    }
+    return number;
+}
+
+static int64_t argument_of_span(const struct hook_visit *visit, struct hook_call call,
+                                PyObject *result)
+{
+    const struct hook_point *point = visit->point;
+    if (point->counted_at == HOOK_BATCHES) {
+        const uint64_t now = __atomic_load_n(&hook_batches, __ATOMIC_RELAXED);
+        const int64_t seen = (int64_t)(now - visit->batches);
+        const int64_t most = point->most ? point->most : INT64_MAX;
+        return seen <= 0 ? (point->most ? most : 1) : seen < most ? seen : most;
+    }
+    return count_of(point, point->counted_at == HOOK_RESULT
+                               ? result
+                               : argument_of(call, point->counted_at));
+}
+
+/* The first point that takes the call, and what it calls it; NULL: none does. */
+static const struct hook_point *find_point(const struct hook_point *point,
+                                           struct hook_call call, ss_name *name)
+{
+    if (point->by && point->options & HOOK_ENDS) {
+        return hook_pair_end(argument_of(call, 0), name) ? point : NULL;
+    }
+    for (; point; point = point->next) {
+        *name = point->name;
+        if (!point->by || hook_naming_of(point->by, point->options,
+                                         argument_of(call, point->named_after), name)) {
+            break;
+        }
+    }
+    return point;
+}
+
+void hook_enter_with_options(const struct hook_point *point, struct hook_call call,
+                             struct hook_visit *visit)
+{
+    const int error = errno;
+    ss_name name = 0;
+    point = find_point(point, call, &name);
+    visit->group = 0;
+    if (point && !(open_groups & point->group)) {
+        visit->name = name;
+        visit->group = point->group;
+        open_groups |= point->group;
+        visit->batches = __atomic_load_n(&hook_batches, __ATOMIC_RELAXED);
+        hook_inform_before(point, call);
+        if (point->options & (HOOK_ENDS | HOOK_SILENT)) {
+            visit->point = point;
+            visit->open = NULL;
+        } else {
+            const unsigned asked =
+                point->options & HOOK_ASKS_TRAIN ? ask_train(point->query) : 0;
+            hook_begin(point, name, point->flags | asked, visit);
+        }
+        if (point->options & HOOK_BEGINS && point->by) {
+            hook_pair_begin(argument_of(call, 0), name);
+        }
+    }
+    errno = error;
+}
+
+/* The innermost open span, if it is the visit's own. */
+static struct ss_open_span *own_span(const struct hook_visit *visit)
+{
+    const struct pen *pen = visit->open ? hook_pen() : NULL;
+    return hook_is_open(visit, pen) && visit->open == pen->top - 1 && !pen->too_deep
+               ? pen->top - 1
+               : NULL;
+}
+
+static void drop_span(const struct hook_visit *visit)
+{
+    const struct ss_open_span *open = own_span(visit);
+    if (open) {
+        pen_pop(&session_tls, pen_load_head(&open->head));
+    } else {
+        hook_end(visit, 0, 0);
+    }
+}
+
+static void rename_span(const struct hook_visit *visit, ss_name name)
+{
+    struct ss_open_span *open = own_span(visit);
+    if (open) {
+        open->head.name = SS_NAME_ID(name);
+    }
+}
+
+static bool is_at_home(const struct hook_point *point, PyObject *object)
+{
+    PyObject *answer = object ? PyObject_GetAttr(object, point->at_home) : NULL;
+    const bool is_true = answer == Py_True;
+    Py_XDECREF(answer);
+    PyErr_Clear();
+    return is_true;
+}
+
+/* Whether something moved between host and device; the span's name is by where to. */
+static bool has_moved(const struct hook_visit *visit, struct hook_call call,
+                      PyObject *result)
+{
+    const struct hook_point *point = visit->point;
+    const bool to_host = is_at_home(point, result);
+    if (to_host == is_at_home(point, argument_of(call, 0))) {
+        return false;
+    }
+    if (to_host) {
+        rename_span(visit, point->home_name);
+    }
+    return true;
+}
+
+void hook_leave_with_options(const struct hook_visit *visit, struct hook_call call,
+                             PyObject *result)
+{
+    const struct hook_point *point = visit->point;
+    const int error = errno;
+    unsigned flags = result ? 0 : hook_failure(point);
+    int64_t arg = 0;
+    open_groups &= ~visit->group;
+    if (result && point->options & HOOK_COUNTS) {
+        arg = argument_of_span(visit, call, result);
+    }
+    if (result == Py_None && point->options & HOOK_NONE_ENDS) {
+        flags |= SS_FLAG_FAILED;
+    }
+    if (result && point->options & HOOK_MOVES && !has_moved(visit, call, result)) {
+        drop_span(visit);
+    } else if (point->options & HOOK_ENDS) {
+        span_stack_end(visit->name, flags);
+    } else if (!(point->options & HOOK_BEGINS) || !result) {
+        hook_end(visit, flags, arg);
+    }
+    hook_inform_after(point, call, result);
+    errno = error;
+}
+
+static bool is_kind_of(PyObject *raised, PyObject *kind)
+{
+    return PyType_Check(raised) &&
+           PyType_IsSubtype((PyTypeObject *)raised, (PyTypeObject *)kind);
+}
+
+unsigned hook_failure(const struct hook_point *point)
+{
+    PyObject *raised = PyErr_Occurred(); /* none: a C iterator may end without one */
+    const bool is_end = !raised || is_kind_of(raised, PyExc_StopIteration) ||
+                        is_kind_of(raised, PyExc_StopAsyncIteration) ||
+                        is_kind_of(raised, PyExc_GeneratorExit);
+    return is_end && !point->is_data ? 0 : SS_FLAG_FAILED;
+}
+
+/* Reading a row. */
+
+#define WORD_OF_STAGE(id, number, text, meaning) [number] = text,
+#define WORD_OF(id, number, text) [number] = text,
+static const char *const stages[] = {SS_STAGES(WORD_OF_STAGE)};
+static const char *const roles[] = {SS_ROLES(WORD_OF)};
+static const char *const scopes[] = {SS_SCOPES(WORD_OF)};
+static const char *const flags_by_bit[] = {SS_FLAGS(WORD_OF)};
+
+/* The text of a key, "" if there is none; NULL with an exception. */
+static const char *text_in(PyObject *row, const char *key)
+{
+    PyObject *value = PyDict_GetItemString(row, key);
+    return value ? PyUnicode_AsUTF8(value) : "";
+}
+
+static int find_word(const char *word, const char *const *words, size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        if (strcmp(words[i], word) == 0) {
+            return (int)i;
+        }
+    }
+    PyErr_Format(PyExc_ValueError, "'%s' is not a word of the vocabulary", word);
+    return -1;
+}
+#define FIND_WORD(word, words) find_word(word, words, sizeof words / sizeof *words)
+
+static int word_in(PyObject *row, const char *key, const char *const *words, size_t count)
+{
+    const char *word = text_in(row, key);
+    return !word ? -1 : *word ? find_word(word, words, count) : 0;
+}
+#define WORD_IN(row, key, words) word_in(row, key, words, sizeof words / sizeof *words)
+
+static int read_flags(PyObject *row, struct hook_point *point)
+{
+    PyObject *list = PyDict_GetItemString(row, "flags");
+    for (Py_ssize_t i = 0; list && i < PyTuple_Size(list); i++) {
+        const char *word = PyUnicode_AsUTF8(PyTuple_GET_ITEM(list, i));
+        const int bit = word ? FIND_WORD(word, flags_by_bit) : -1;
+        if (bit < 0) {
+            return -1;
+        }
+        point->flags = (uint16_t)(point->flags | 1u << bit);
+    }
+    return PyErr_Occurred() ? -1 : 0;
+}
+
+/* The bit of a group, which is made by its first row; 0: no group. */
+static int read_group(PyObject *row, struct hook_point *point)
+{
+    static char *groups[GROUPS_MOST];
+    const char *group = text_in(row, "outermost");
+    if (!group || !*group) {
+        return group ? 0 : -1;
+    }
+    unsigned i = 0;
+    while (i < GROUPS_MOST && groups[i] && strcmp(groups[i], group) != 0) {
+        i++;
+    }
+    if (i < GROUPS_MOST && !groups[i]) {
+        groups[i] = strdup(group);
+    }
+    if (i == GROUPS_MOST || !groups[i]) {
+        PyErr_SetString(PyExc_ValueError, "too many groups");
+        return -1;
+    }
+    point->group = (uint64_t)1 << i;
+    point->options |= HOOK_OUTERMOST;
+    return 0;
+}
+
+static const struct {
+    const char *key, *value;
+    enum hook_option option;
+} choices[] = {
+    {"object", "type", HOOK_BY_TYPE},
+    {"object", "instance", HOOK_BY_INSTANCE},
+    {"object", "attribute", HOOK_BY_ATTRIBUTE},
+    {"part", "begin", HOOK_BEGINS},
+    {"part", "end", HOOK_ENDS},
+    {"ends", "none", HOOK_NONE_ENDS},
+    {"ends", "duration_us", HOOK_DURATION},
+    {"ends", "batch", HOOK_BATCH},
+    {"stage", "", HOOK_SILENT},
+};
+
+static int read_choices(PyObject *row, struct hook_point *point)
+{
+    for (size_t i = 0; i < sizeof choices / sizeof *choices; i++) {
+        const char *value = text_in(row, choices[i].key);
+        if (!value) {
+            return -1;
+        }
+        if (strcmp(value, choices[i].value) == 0) {
+            point->options = (uint16_t)(point->options | choices[i].option);
+        }
+    }
+    return 0;
+}
+
+static int read_name(PyObject *row, struct hook_point *point)
+{
+    const char *text = text_in(row, "name");
+    const char *prefix = text_in(row, "prefix");
+    const char *object = text_in(row, "of");
+    PyObject *attribute = PyDict_GetItemString(row, "attribute");
+    const int stage = WORD_IN(row, "stage", stages);
+    const int role = WORD_IN(row, "role", roles);
+    const int scope = WORD_IN(row, "scope", scopes);
+    if (!text || !prefix || !object || stage < 0 || role < 0 || scope < 0) {
+        return -1;
+    }
+    point->is_data = stage == SS_STAGE_DATA;
+    if (!(point->options & (HOOK_BY_TYPE | HOOK_BY_INSTANCE | HOOK_BY_ATTRIBUTE))) {
+        point->name = ss_intern(text, (enum ss_stage)stage, (enum ss_role)role,
+                                (enum ss_scope)scope, *object ? object : NULL);
+        return 0;
+    }
+    point->by = hook_naming_new(text, (enum ss_stage)stage, (enum ss_role)role,
+                                (enum ss_scope)scope);
+    if (!point->by) {
+        PyErr_NoMemory();
+        return -1;
+    }
+    if (!(point->options & HOOK_BY_ATTRIBUTE)) {
+        return 0;
+    }
+    if (!attribute || !PyUnicode_Check(attribute)) {
+        PyErr_SetString(PyExc_ValueError, "'attribute' must name one");
+        return -1;
+    }
+    return hook_naming_filter(point->by, attribute, prefix);
+}
+
+/* "named_after": which argument; "caller": a variable of the calling function. */
+static int read_whose(PyObject *row, struct hook_point *point)
+{
+    PyObject *argument = PyDict_GetItemString(row, "named_after");
+    PyObject *caller = PyDict_GetItemString(row, "caller");
+    if ((argument || caller) && !point->by) {
+        PyErr_SetString(PyExc_ValueError, "'whose' needs 'object'");
+        return -1;
+    }
+    if (caller) {
+        hook_naming_from_caller(point->by, caller);
+    }
+    point->named_after = argument ? (int)PyLong_AsLong(argument) : 0;
+    return PyErr_Occurred() ? -1 : 0;
+}
+
+/* "moves": the attribute that says of an object whether it is on the host. */
+static int read_moves(PyObject *row, struct hook_point *point)
+{
+    PyObject *at_home = PyDict_GetItemString(row, "moves");
+    const char *text = text_in(row, "name");
+    if (!at_home || !text) {
+        return text ? 0 : -1;
+    }
+    point->at_home = Py_NewRef(at_home);
+    point->home_name = ss_intern(text, SS_STAGE_SYNC, SS_ROLE_NONE, SS_SCOPE_NONE, NULL);
+    point->options |= HOOK_MOVES;
+    return 0;
+}
+
+/* "query": a callable; "count": (which argument or another of where, name of an attribute or None,
+ * how many at most). */
+static int read_objects(PyObject *row, struct hook_point *point)
+{
+    if (hook_inform_read(row, point) != 0) {
+        return -1;
+    }
+    PyObject *query = PyDict_GetItemString(row, "query");
+    PyObject *count = PyDict_GetItemString(row, "count");
+    if (query) {
+        point->query = Py_NewRef(query);
+        point->options |= HOOK_ASKS_TRAIN;
+    }
+    if (!count) {
+        return 0;
+    }
+    PyObject *attribute = NULL;
+    long long most = 0;
+    if (!PyArg_ParseTuple(count, "iO|L", &point->counted_at, &attribute, &most)) {
+        return -1;
+    }
+    point->most = most;
+    point->counted = attribute == Py_None ? NULL : Py_NewRef(attribute);
+    point->options |= HOOK_COUNTS;
+    return 0;
+}
+
+struct hook_point *hook_point_new(PyObject *row)
+{
+    struct hook_point *point = calloc(1, sizeof *point);
+    if (!point) {
+        PyErr_NoMemory();
+        return NULL;
+    }
+    if (read_flags(row, point) || read_group(row, point) || read_choices(row, point) ||
+        read_name(row, point) || read_whose(row, point) || read_moves(row, point) ||
+        read_objects(row, point)) {
+        hook_point_free(point);
+        return NULL;
+    }
+    return point;
+}
+
+void hook_point_free(struct hook_point *point)
+{
+    hook_naming_free(point->by);
+    Py_XDECREF(point->query);
+    Py_XDECREF(point->counted);
+    Py_XDECREF(point->at_home);
+    Py_XDECREF(point->before);
+    Py_XDECREF(point->after);
+    free(point);
+}

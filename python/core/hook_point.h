@@ -1,0 +1,11 @@
+/* What a hook records, made from a row of an adapter's table. */
+#ifndef PYTHON_HOOK_POINT_H
+#define PYTHON_HOOK_POINT_H
+
+#include "hook.h"
+
+/* From a dictionary; stepscope/_hooks.py says what may be in it. NULL with an exception. */
+struct hook_point *hook_point_new(PyObject *row);
+void hook_point_free(struct hook_point *point);
+
+#endif

@@ -1,0 +1,15 @@
+/* Ends spans of Python code, which do not always nest.
+ *
+ * A generator that is left suspended inside a span leaves it open, and tasks of an event loop take
+ * turns. The stack of a lane knows only "the innermost one", so an end has to say which it means. */
+#ifndef PYTHON_SPAN_STACK_H
+#define PYTHON_SPAN_STACK_H
+
+#include "stepscope/recorder.h"
+
+/* Ends the innermost open span of this name on this thread, and whatever was left open inside it.
+ * Does nothing if there is none: it was begun before the recording or the fork, on another thread,
+ * or was ended with the one around it. */
+void span_stack_end(ss_name name, unsigned flags);
+
+#endif

@@ -1,0 +1,215 @@
+"""Lays the hooks of an adapter, which is a table: a module with HOOKS, a tuple of Hook rows.
+
+An adapter may also have DISTRIBUTION, whose version the rows' `versions` are compared with, and LATER,
+modules that the framework imports when it needs them: their rows are laid then. Whatever does not
+fit is skipped, and the run says why. Nothing here raises or imports anything.
+"""
+
+import sys
+from typing import Callable, NamedTuple, Optional
+
+from . import _core
+
+# Called by the interpreter from C, so that 3.11 goes through the function's vectorcall.
+_CALLED_FROM_C = frozenset(
+    "__%s__" % name for name in (
+        "call next iter anext aiter enter exit init del float int index bool len array "
+        "contains getattr setattr hash eq str repr").split())
+
+
+class Hook(NamedTuple):
+    """One row. `target`: "module:Class.attribute", for a library "part of its path:symbol"."""
+
+    target: str
+    stage: str
+    name: str
+    technique: str = "auto"  # function, method, object, callable, library
+    role: str = ""
+    scope: str = ""
+    flags: tuple = ()
+    of: str = ""  # object of the name
+    object: str = ""  # or taken from the call: type, instance, attribute
+    attribute: str = ""  # object="attribute": which one of self holds the text
+    prefix: str = ""  # and how it starts; what follows up to a full stop is the object
+    whose: str = ""  # the object of another argument ("1") or of the caller's variable ("caller.x")
+    moves: str = ""  # recorded only if this attribute of self and of the result, which says whether
+    # they are on the host, differs; to the host it is sync
+    outermost: str = ""  # calls inside another one of this group record nothing
+    query: str = ""  # "module:function" that says whether gradients are on: train or eval
+    count: str = ""  # argument of the span: "len(result)", "result.nbytes", "len(1)", "1.nbytes",
+    # "batches(4)": got meanwhile, by the rows that end in a batch; at most 4, or any number for 0
+    part: str = ""  # begin: the span stays open; end: it is ended here (with `object`: that which
+    # the same self began)
+    ends: str = ""  # none: a result of None is the end of the data; duration_us, batch: hook_library.c
+    before: Optional[Callable] = None  # before(arguments): the adapter is told of a call
+    after: Optional[Callable] = None  # after(arguments, result, failed)
+    keep: bool = False  # a compiler looks at it: never put another object in its place
+    versions: str = ""  # such as ">=2.0,<3"
+
+
+class _Skip(Exception):
+    """Why a row does not fit."""
+
+
+def install(adapter, part=""):
+    """Lays all hooks of an adapter module, or those of a part that has been imported now. The reasons
+    of those left out, by target."""
+    skipped = {}
+    for row in adapter.HOOKS:
+        if not _is_due(adapter, row, part):
+            continue
+        label = row.target
+        try:
+            _check_version(adapter, row)
+            label = _lay(row)
+            reason = None
+        except _Skip as skip:
+            reason = str(skip)
+        except Exception as error:
+            reason = "%s: %s" % (type(error).__name__, error)
+        if reason:
+            skipped[row.target] = reason
+        _core.hook_note(label, reason)
+    return skipped
+
+
+def _is_due(adapter, row, part):
+    module = row.target.partition(":")[0]
+    if part:
+        return module == part
+    return module in sys.modules or module not in getattr(adapter, "LATER", ())
+
+
+def _lay(row):
+    """What to call the hook in the run; _Skip if it can not be laid."""
+    if row.technique == "library":
+        owner, attribute, target = (*row.target.rsplit(":", 1), None)
+        technique = "library"
+    else:
+        owner, attribute, target = _resolve(row.target)
+        technique = row.technique
+        if technique == "auto":
+            technique = _choose(target, attribute, row.keep)
+    if technique in ("function", "method"):
+        target = _inside(target)
+    reason = _core.hook_lay(technique, target, owner, attribute, _point(row))
+    if reason:
+        raise _Skip(reason)
+    if technique == "function" and sys.version_info[:2] == (3, 11):
+        return row.target + " (only calls that come from C)"
+    return row.target
+
+
+def _resolve(path):
+    """(owner, name, value) of "module:Class.attribute": the value as the owner's dictionary has it."""
+    module_name, _, names = path.partition(":")
+    owner = sys.modules.get(module_name)
+    if owner is None:
+        raise _Skip("module %s is not imported" % module_name)
+    *outer, last = names.split(".")
+    for name in outer:
+        owner = _look_up(owner, name)
+    return owner, last, _look_up(owner, last)
+
+
+def _look_up(owner, name):
+    for place in owner.__mro__ if isinstance(owner, type) else (owner,):
+        found = getattr(place, "__dict__", {}).get(name, _look_up)
+        if found is not _look_up:
+            return found
+    try:
+        return getattr(owner, name)
+    except AttributeError:
+        raise _Skip("%r is not there" % name) from None
+
+
+def _inside(target):
+    return target.__func__ if isinstance(target, (staticmethod, classmethod)) else target
+
+
+def _choose(target, attribute, keep):
+    """The best technique of those that fit: a pointer in C before an object in its place."""
+    function = _inside(target)
+    kind = type(function).__name__
+    if kind in ("method_descriptor", "classmethod_descriptor", "builtin_function_or_method"):
+        return "method"
+    if kind != "function":
+        return "callable"
+    version = sys.version_info[:2]
+    if version == (3, 11):
+        seen = attribute in _CALLED_FROM_C
+    else:  # from 3.12 on a class calls a simple __init__ without its vectorcall
+        seen = version < (3, 12) or attribute != "__init__"
+    return "function" if seen or keep else "callable"
+
+
+def _point(row):
+    """What the C side takes; keys that are not used are left out."""
+    keys = ("stage", "name", "role", "scope", "flags", "of", "object", "attribute", "prefix",
+            "moves", "outermost", "part", "ends", "before", "after")
+    point = {key: getattr(row, key) for key in keys if getattr(row, key)}
+    point.setdefault("stage", "")
+    if row.whose.startswith("caller."):
+        point["caller"] = row.whose[len("caller."):]
+    elif row.whose:
+        point["named_after"] = int(row.whose)
+    if row.query:
+        owner, name, value = _resolve(row.query)
+        point["query"] = value if not isinstance(owner, type) else getattr(owner, name)
+    if row.count:
+        point["count"] = _count(row.count)
+    return point
+
+
+def _count(text):
+    """(-1 for the result, -2 for batches or which argument; attribute or None for len(); at most)."""
+    if text.startswith("batches("):
+        return (-2, None, int(text[len("batches("):-1]))
+    if text.startswith("len(") and text.endswith(")"):
+        place, attribute = text[4:-1], None
+    else:
+        place, _, attribute = text.partition(".")
+    return (-1 if place == "result" else int(place), attribute)
+
+
+def _check_version(adapter, row):
+    if not row.versions:
+        return
+    found = _version_of(adapter)
+    if found is None:
+        raise _Skip("the version of the framework is not known")
+    for condition in row.versions.split(","):
+        operator = condition.rstrip("0123456789.")
+        wanted = _numbers(condition[len(operator):])
+        short = found[:len(wanted)]
+        fits = {">=": short >= wanted, "<": short < wanted, "==": short == wanted,
+                "!=": short != wanted}[operator]
+        if not fits:
+            raise _Skip("it is for version %s" % row.versions)
+
+
+def _version_of(adapter) -> Optional[tuple]:
+    """From the module itself if it says, else from its distribution."""
+    name = getattr(adapter, "FRAMEWORK", adapter.__name__.rpartition(".")[2])
+    text = getattr(sys.modules.get(name), "__version__", None)
+    if not isinstance(text, str):
+        from importlib import metadata
+
+        try:
+            text = metadata.version(getattr(adapter, "DISTRIBUTION", name))
+        except metadata.PackageNotFoundError:
+            return None
+    return _numbers(text)
+
+
+def _numbers(text):
+    """The numbers that a version starts with: "2.13.0+cpu" is (2, 13, 0)."""
+    numbers = []
+    for part in text.replace("+", ".").replace("-", ".").split("."):
+        digits = part[:len(part) - len(part.lstrip("0123456789"))]
+        if not digits:
+            break
+        numbers.append(int(digits))
+        if digits != part:
+            break
+    return tuple(numbers)

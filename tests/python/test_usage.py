@@ -1,0 +1,157 @@
+"""What the sampler's thread sees beside the loop's stacks: its page faults and CPU time, the stacks of
+other threads; and how it reads memory where the kernel does not let it the usual way."""
+
+import json
+import os
+import platform
+import unittest
+
+from interpreters import INTERPRETERS, PACKAGES, PROGRAM, PythonTest, environment
+
+# Says itself what it used.
+USES = """
+import mmap, resource, sys, time
+from stepscope import _core
+
+def used():
+    usage = resource.getrusage(resource.RUSAGE_THREAD)
+    return usage.ru_minflt, time.thread_time(), time.perf_counter()
+
+def fault():
+    with mmap.mmap(-1, 1 << 20) as pages:
+        for at in range(0, len(pages), mmap.PAGESIZE):
+            pages[at] = 1
+
+work = fault if sys.argv[1] == "busy" else lambda: time.sleep(0.01)
+before = used()
+_core.step()
+_core.sampler_start(hz=100)
+while time.perf_counter() - before[2] < 2.6:
+    work()
+_core.sampler_stop()
+faults, cpu, wall = (b - a for a, b in zip(before, used()))
+print(faults, cpu / wall)
+"""
+
+THREADS = """
+import threading, time
+from stepscope import _core
+
+def spin(end):
+    while time.monotonic() < end:
+        sum(range(2000))
+
+def in_the_loop(end): spin(end)
+def in_a_worker(end): spin(end)
+def in_another(end): spin(end)
+
+_core.step()
+end = time.monotonic() + 2
+threads = [threading.Thread(target=work, args=(end,)) for work in (in_a_worker, in_another)]
+for thread in threads: thread.start()
+_core.sampler_start(hz=200)
+in_the_loop(end)
+for thread in threads: thread.join()
+_core.sampler_stop()
+"""
+
+# A filter of system calls that answers process_vm_readv() with EPERM, as sandboxes do.
+REFUSED = """
+import ctypes, platform, resource, struct, sys, time
+from stepscope import _core
+
+def refuse(call):
+    rows = ((0x20, 0, 0, 0), (0x15, 0, 1, call), (0x06, 0, 0, 0x00050001), (0x06, 0, 0, 0x7fff0000))
+    code = ctypes.create_string_buffer(b"".join(struct.pack("HBBI", *row) for row in rows))
+    program = struct.pack("HxxxxxxP", len(rows), ctypes.addressof(code))
+    libc = ctypes.CDLL(None, use_errno=True)
+    no_new_rights, set_filter = 38, 22
+    if libc.prctl(no_new_rights, 1, 0, 0, 0) or libc.prctl(set_filter, 2, program, 0, 0):
+        print("no filter")
+        sys.exit()
+
+refuse({"x86_64": 310, "aarch64": 270}[platform.machine()])
+_core.step()
+if sys.argv[1] == "no files":
+    resource.setrlimit(resource.RLIMIT_NOFILE, (0, resource.getrlimit(resource.RLIMIT_NOFILE)[1]))
+_core.sampler_start(hz=200)
+end = time.monotonic() + 1
+while time.monotonic() < end:
+    sum(range(2000))
+_core.sampler_stop()
+print(_core.sampler_stats())
+"""
+
+
+class Recorded(PythonTest):
+    def records(self, python, script, *arguments):
+        """All records of a run of the script; what it printed is in self.out."""
+        path = self.write("script.py", script)
+        run = self.path("run-%d" % len(os.listdir(self.folder)))
+        self.out = self.execute([python, path, *arguments],
+                                env=environment(PYTHONPATH=PACKAGES, STEPSCOPE_RUN=run)).stdout
+        done = self.execute([PROGRAM, "dump", "--json", run])
+        return [json.loads(line) for line in done.stdout.splitlines()]
+
+    def counters(self, records, name):
+        return [r["value"] for r in records if r["kind"] == "counter" and r["name"] == name]
+
+
+class Usage(Recorded):
+    def test_faults_and_cpu_time_of_the_loop_are_what_it_says_itself(self):
+        for python in self.each():
+            records = self.records(python, USES, "busy")
+            faults, cpu = map(float, self.out.split())
+            seen = sum(self.counters(records, "loop minor faults"))
+            self.assertGreater(faults, 1000)
+            self.assertLessEqual(seen, faults)
+            self.assertGreater(seen, faults / 4)  # from the first look to the last one
+            shares = self.counters(records, "loop cpu")
+            self.assertAlmostEqual(sum(shares) / len(shares), cpu, delta=0.3)
+            self.assertTrue(self.counters(records, "loop major faults"))
+
+    def test_a_loop_that_waits_uses_nothing(self):
+        shares = self.counters(self.records(INTERPRETERS[-1], USES, "idle"), "loop cpu")
+        self.assertTrue(shares)
+        self.assertLess(max(shares), 0.3)
+
+    def test_other_threads_are_sampled_too_but_less_often(self):
+        for python in self.each():
+            records = self.records(python, THREADS)
+            names = {r["id"]: r["function"] for r in records if r["kind"] == "frame"}
+            stacks = [(r["tid"], {names[number] for number in r["frames"]})
+                      for r in records if r["kind"] == "sample"]
+            counts = {work: sum(work in stack for _, stack in stacks)
+                      for work in ("in_the_loop", "in_a_worker", "in_another")}
+            self.assertGreater(min(counts.values()), 2, counts)
+            self.assertGreater(counts["in_the_loop"],
+                               counts["in_a_worker"] + counts["in_another"], counts)
+            works = {}
+            for tid, stack in stacks:
+                works.setdefault(tid, set()).update(stack & set(counts))
+            self.assertTrue(all(len(work) <= 1 for work in works.values()), works)
+
+
+@unittest.skipUnless(platform.machine() in ("x86_64", "aarch64"), "not known how to filter calls here")
+class Refused(Recorded):
+    def test_a_sandbox_without_the_call_is_read_through_a_file(self):
+        for python in self.each():
+            records = self.records(python, REFUSED, "files")
+            if "no filter" in self.out:
+                self.skipTest("calls can not be filtered here")
+            self.assertIn("'reason': None", self.out)
+            self.assertGreater(sum(r["kind"] == "sample" for r in records), 5, self.out)
+
+    def test_without_either_it_is_off_and_says_so(self):
+        for python in self.each():
+            records = self.records(python, REFUSED, "no files")
+            if "no filter" in self.out:
+                self.skipTest("calls can not be filtered here")
+            self.assertFalse([r for r in records if r["kind"] == "sample"])
+            reasons = [r["reason"] for r in records
+                       if r["kind"] == "hook" and r["target"] == "stack samples"]
+            self.assertEqual(reasons, ["neither process_vm_readv() nor /proc/self/mem may be used here"])
+
+
+if __name__ == "__main__":
+    unittest.main()
