@@ -1,0 +1,81 @@
+"""PyTorch, 2.0 and later: loops that a script writes itself, which are below every trainer too.
+
+Nothing that Dynamo, fx, export or jit look at is replaced: those rows have `keep`, or change a pointer
+in C. Time on an accelerator is what the host waits for it; what it is told to do is only queued.
+"""
+
+import sys
+
+from .._hooks import Hook
+
+# Imported by torch itself at its first use, or not at all; their rows are laid then.
+LATER = ("torch._dynamo.convert_frame", "torch.distributed.distributed_c10d")
+
+_LOADER = "torch.utils.data.dataloader:"
+_FETCH = "torch.utils.data._utils.fetch:"
+_RECORD = "torch.autograd.profiler:record_function."
+_SCALER = ("torch.amp.grad_scaler:GradScaler." if "torch.amp.grad_scaler" in sys.modules
+           else "torch.cuda.amp.grad_scaler:GradScaler.")  # before 2.3
+
+_WAITS = ("item", "tolist", "numpy", "__float__", "__int__", "__bool__", "__index__")
+_MOVES = ("to", "cpu", "cuda")
+_COLLECTIVES = ("all_reduce", "reduce", "broadcast", "all_gather", "all_gather_into_tensor",
+                "gather", "scatter", "reduce_scatter", "reduce_scatter_tensor", "all_to_all",
+                "all_to_all_single", "send", "recv", "barrier", "all_gather_object",
+                "broadcast_object_list")
+
+
+def _scope(what, **more):
+    """An optimizer tells torch's own profiler what it does, in a scope with such a name."""
+    return Hook(_RECORD + "__enter__", "optimizer", what, part="begin", object="attribute",
+                attribute="name", prefix="Optimizer.%s#" % what, **more)
+
+
+HOOKS = (
+    Hook(_LOADER + "_BaseDataLoaderIter.__next__", "data", "DataLoader", outermost="data"),
+    Hook(_LOADER + "DataLoader.__iter__", "setup", "DataLoader start", keep=True),
+    Hook(_LOADER + "_MultiProcessingDataLoaderIter._shutdown_workers", "setup", "DataLoader stop"),
+    Hook(_FETCH + "_MapDatasetFetcher.fetch", "produce", "fetch", flags=("producer",),
+         count="len(1)"),
+    Hook(_FETCH + "_IterableDatasetFetcher.fetch", "produce", "fetch", flags=("producer",),
+         count="len(1)"),
+
+    Hook("torch.nn.modules.module:Module.__call__", "forward", "forward", object="type",
+         outermost="forward", query="torch:is_grad_enabled", keep=True),
+
+    # Called by Tensor.backward, and by whoever goes around it.
+    Hook("torch:Tensor.backward", "backward", "backward", outermost="backward"),
+    Hook("torch.autograd.variable:Variable._execution_engine.run_backward", "backward", "backward",
+         outermost="backward"),
+
+    _scope("step", role="update", whose="caller.self", outermost="update"),
+    _scope("zero_grad"),
+    Hook(_RECORD + "__exit__", "optimizer", "step", part="end", object="instance"),
+    # A step that the scaler skips, because of infinite gradients, is an update too.
+    Hook(_SCALER + "step", "optimizer", "step (GradScaler)", role="update", object="instance",
+         whose="1", outermost="update"),
+    Hook(_SCALER + "unscale_", "optimizer", "GradScaler.unscale_"),
+    Hook(_SCALER + "update", "optimizer", "GradScaler.update"),
+    # What is inside its own decorator is called from C.
+    Hook("torch.nn.utils.clip_grad:clip_grad_norm_.__wrapped__", "optimizer", "clip_grad_norm_",
+         technique="function", keep=True),
+    Hook("torch.nn.utils.clip_grad:clip_grad_value_.__wrapped__", "optimizer", "clip_grad_value_",
+         technique="function", keep=True),
+    Hook("torch.optim.lr_scheduler:LRScheduler.step", "optimizer", "step",
+         object="type", keep=True),
+
+    # Not while something is compiled, which moves tensors to a device without memory.
+    *(Hook("torch:Tensor." + name, "transfer", name, moves="is_cpu", outermost="device")
+      for name in _MOVES),
+    *(Hook("torch:Tensor." + name, "sync", name, outermost="device") for name in _WAITS),
+
+    *(Hook("torch.distributed.distributed_c10d:%s.__wrapped__" % name, "comm", name,
+           technique="function", outermost="comm", keep=True) for name in _COLLECTIVES),
+
+    Hook("torch:save", "checkpoint", "torch.save", outermost="checkpoint"),
+    Hook("torch:load", "checkpoint", "torch.load", outermost="checkpoint"),
+
+    # Called for each frame that there is no code for yet, to compile it or to leave it alone.
+    Hook("torch._dynamo.convert_frame:CatchErrorsWrapper.__call__", "compile", "torch.compile",
+         outermost="device", keep=True),
+)

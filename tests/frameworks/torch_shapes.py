@@ -1,0 +1,258 @@
+"""Shapes of training loops, on the real framework. Each function trains and prints what it did.
+
+    torch_shapes.py SHAPE"""
+
+import os
+import signal
+import sys
+import threading
+
+import torch
+from torch import nn
+from torch.utils.data import DataLoader, IterableDataset, TensorDataset
+
+STEPS, BATCH = 12, 4
+
+
+def model():
+    return nn.Sequential(nn.Linear(8, 16), nn.ReLU(), nn.Linear(16, 1))
+
+
+def numbers(batches=STEPS):
+    return TensorDataset(torch.linspace(0, 1, batches * BATCH * 8).reshape(-1, 8),
+                         torch.ones(batches * BATCH, 1))
+
+
+def loss_of(net, batch):
+    return nn.functional.mse_loss(net(batch[0]), batch[1])
+
+
+def first_and_last():
+    """zero_grad first, then last; a scheduler, item() and clipping."""
+    net = model()
+    optimizer = torch.optim.SGD(net.parameters(), lr=0.1)
+    scheduler = torch.optim.lr_scheduler.StepLR(optimizer, 5)
+    for epoch in range(2):
+        for batch in DataLoader(numbers(), BATCH):
+            if epoch == 0:
+                optimizer.zero_grad()
+            loss = loss_of(net, batch)
+            loss.backward()
+            nn.utils.clip_grad_norm_(net.parameters(), 1.0)
+            optimizer.step()
+            scheduler.step()
+            loss.item()
+            if epoch == 1:
+                optimizer.zero_grad()
+
+
+def accumulation():
+    net = model()
+    optimizer = torch.optim.AdamW(net.parameters())
+    for number, batch in enumerate(DataLoader(numbers(4 * STEPS), BATCH)):
+        loss_of(net, batch).backward()
+        if number % 4 == 3:
+            optimizer.step()
+            optimizer.zero_grad()
+
+
+def gan():
+    maker, judge = model(), nn.Linear(1, 1)
+    of_judge = torch.optim.Adam(judge.parameters())
+    of_maker = torch.optim.Adam(maker.parameters())
+    for x, y in DataLoader(numbers(), BATCH):
+        of_judge.zero_grad()
+        (judge(maker(x).detach()).mean() - judge(y).mean()).backward()
+        of_judge.step()
+        of_maker.zero_grad()
+        (-judge(maker(x)).mean()).backward()
+        of_maker.step()
+
+
+def lbfgs():
+    net = model()
+    optimizer = torch.optim.LBFGS(net.parameters(), max_iter=3)
+    for batch in DataLoader(numbers(), BATCH):
+        def closure():
+            optimizer.zero_grad()
+            loss = loss_of(net, batch)
+            loss.backward()
+            return loss
+
+        optimizer.step(closure)
+
+
+def teacher():
+    net, other = model(), model()
+    optimizer = torch.optim.SGD(net.parameters(), lr=0.1)
+    for x, _ in DataLoader(numbers(), BATCH):
+        with torch.no_grad():
+            wanted = other(x)
+        loss = loss_of(net, (x, wanted))
+        optimizer.zero_grad()
+        loss.backward()
+        optimizer.step()
+
+
+def evaluation():
+    """Every 4 steps, in the body of the loop; and a save."""
+    net = model()
+    optimizer = torch.optim.SGD(net.parameters(), lr=0.1)
+    for number, batch in enumerate(DataLoader(numbers(), BATCH)):
+        optimizer.zero_grad()
+        loss_of(net, batch).backward()
+        optimizer.step()
+        if number % 4 == 3:
+            net.eval()
+            with torch.no_grad():
+                for x, _ in DataLoader(numbers(3), BATCH):
+                    net(x)
+            net.train()
+            torch.save(net.state_dict(), "model.pt")
+
+
+def scaler():
+    """Of 12 steps the scaler skips one."""
+    net = model()
+    optimizer = torch.optim.SGD(net.parameters(), lr=0.1)
+    scale = torch.amp.GradScaler("cpu")
+    for number, batch in enumerate(DataLoader(numbers(), BATCH)):
+        optimizer.zero_grad()
+        loss = loss_of(net, batch) * (float("inf") if number == 5 else 1.0)
+        scale.scale(loss).backward()
+        scale.step(optimizer)
+        scale.update()
+
+
+def next_of_iter():
+    net = model()
+    optimizer = torch.optim.SGD(net.parameters(), lr=0.1)
+    loader = DataLoader(numbers(), BATCH)
+    for _ in range(STEPS):
+        optimizer.zero_grad()
+        loss_of(net, next(iter(loader))).backward()
+        optimizer.step()
+
+
+class Stream(IterableDataset):
+    def __iter__(self):
+        return iter(numbers(STEPS // 2))
+
+
+def workers(datasets=(), **options):
+    net = model()
+    optimizer = torch.optim.SGD(net.parameters(), lr=0.1)
+    for dataset in datasets or (numbers(), Stream()):
+        for batch in DataLoader(dataset, BATCH, num_workers=2, **options):
+            optimizer.zero_grad()
+            loss_of(net, batch).backward()
+            optimizer.step()
+
+
+def spawned_workers():
+    workers((numbers(),), multiprocessing_context="spawn")
+
+
+class Deadly(torch.utils.data.Dataset):
+    """The worker that fetches the seventh batch is killed."""
+
+    def __len__(self):
+        return STEPS * BATCH
+
+    def __getitem__(self, at):
+        if at == 6 * BATCH:
+            os.kill(os.getpid(), signal.SIGKILL)
+        return torch.ones(8), torch.ones(1)
+
+
+def killed_worker():
+    """Prints how many steps there were; torch notices at any time."""
+    steps = 0
+    net = model()
+    optimizer = torch.optim.SGD(net.parameters(), lr=0.1)
+    try:
+        for batch in DataLoader(Deadly(), BATCH, num_workers=1, prefetch_factor=1):
+            optimizer.zero_grad()
+            loss_of(net, batch).backward()
+            optimizer.step()
+            steps += 1
+    except RuntimeError:
+        print(steps)
+
+
+def threads():
+    """Two of them, each of which trains a model."""
+    both = [threading.Thread(target=gradients) for _ in range(2)]
+    for thread in both:
+        thread.start()
+    for thread in both:
+        thread.join()
+
+
+def two_models():
+    for width in (16, 128):
+        net = nn.Sequential(nn.Linear(8, width), nn.Linear(width, 1))
+        optimizer = torch.optim.SGD(net.parameters(), lr=0.1)
+        for batch in DataLoader(numbers(20), BATCH):
+            optimizer.zero_grad()
+            loss_of(net, batch).backward()
+            optimizer.step()
+
+
+def gradients():
+    """Gradients without Tensor.backward."""
+    net = model()
+    optimizer = torch.optim.SGD(net.parameters(), lr=0.1)
+    for batch in DataLoader(numbers(), BATCH):
+        found = torch.autograd.grad(loss_of(net, batch), list(net.parameters()))
+        for parameter, gradient in zip(net.parameters(), found):
+            parameter.grad = gradient
+        optimizer.step()
+
+
+def elsewhere():
+    """Batches go to a device that has no memory, the only other one that every machine has."""
+    net = model().to("meta")
+    optimizer = torch.optim.SGD(net.parameters(), lr=0.1, foreach=False)
+    for x, y in DataLoader(numbers(), BATCH):
+        x, y = x.to("meta"), y.to("meta").to(torch.float32)
+        optimizer.zero_grad()
+        loss_of(net, (x, y)).backward()
+        optimizer.step()
+
+
+def compiled():
+    net = torch.compile(model(), backend="eager")
+    optimizer = torch.optim.SGD(net.parameters(), lr=0.1)
+    for batch in DataLoader(numbers(), BATCH):
+        optimizer.zero_grad()
+        loss_of(net, batch).backward()
+        optimizer.step()
+
+
+def collectives():
+    """A rank of a world of one sums its gradients up."""
+    torch.distributed.init_process_group("gloo", store=torch.distributed.HashStore(), rank=0,
+                                         world_size=1)
+    net = model()
+    optimizer = torch.optim.SGD(net.parameters(), lr=0.1)
+    for batch in DataLoader(numbers(), BATCH):
+        optimizer.zero_grad()
+        loss_of(net, batch).backward()
+        for parameter in net.parameters():
+            torch.distributed.all_reduce(parameter.grad)
+        optimizer.step()
+    torch.distributed.destroy_process_group()
+
+
+def inference():
+    net = model().eval()
+    with torch.inference_mode():
+        for x, _ in DataLoader(numbers(), BATCH):
+            net(x)
+
+
+if __name__ == "__main__":
+    torch.manual_seed(1)
+    torch.set_num_threads(1)
+    globals()[sys.argv[1]]()
