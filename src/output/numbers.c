@@ -18,9 +18,10 @@ struct scale scale_for(double usual_ns, double largest_ns)
     struct scale scale = {.unit =
                               units_scale_for(usual < 1e18 ? (int64_t)usual : INT64_MAX)};
 
-    for (double ns = 1; most / (double)scale.unit.ns >= WIDEST && ns <= 1e9; ns *= 1e3)
-        if (ns > (double)scale.unit.ns)
-            scale.unit = units_scale_for((int64_t)ns);
+    for (int64_t ns = 1; most / (double)scale.unit.ns >= WIDEST && ns <= 1000000000;
+         ns *= 1000)
+        if (ns > scale.unit.ns)
+            scale.unit = units_scale_for(ns);
     const double value = most / (double)scale.unit.ns;
     scale.decimals = value < 9.9995 ? 3 : value < 999.995 ? 2 : 1;
     if (usual / (double)scale.unit.ns < 0.1) /* the unit is that of the largest */
