@@ -12,7 +12,7 @@ BUILD = os.environ["STEPSCOPE_BUILD"]
 PROGRAM = os.environ.get("STEPSCOPE_BIN", os.path.join(BUILD, "stepscope"))
 PACKAGES = os.path.join(BUILD, "python")
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
-PATIENCE_S = 120
+PATIENCE_S = 600
 
 
 def ask(python, expression, *options):
