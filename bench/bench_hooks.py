@@ -143,16 +143,11 @@ def measure():
 
 
 def main():
-    build = os.path.abspath(sys.argv[1])
-    root = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
-    os.environ["STEPSCOPE_BUILD"] = build
-    sys.path.insert(0, os.path.join(root, "tests/python"))
-    from interpreters import INTERPRETERS, PACKAGES, environment
+    from each_python import measure_in_each
 
-    for python in INTERPRETERS:
-        subprocess.run([python, os.path.abspath(__file__), "--measure"], check=True,
-                       env=environment(PYTHONPATH=PACKAGES, BENCH_ROUNDS=str(ROUNDS),
-                                       STEPSCOPE_BIN=os.path.join(build, "stepscope")))
+    build = os.path.abspath(sys.argv[1])
+    measure_in_each(__file__, build, BENCH_ROUNDS=str(ROUNDS),
+                    STEPSCOPE_BIN=os.path.join(build, "stepscope"))
 
 
 if __name__ == "__main__":

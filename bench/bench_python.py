@@ -133,16 +133,10 @@ def start_up(python, packages, environment):
 
 
 def main():
-    build = os.path.abspath(sys.argv[1])
-    root = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
-    os.environ["STEPSCOPE_BUILD"] = build
-    sys.path.insert(0, os.path.join(root, "tests/python"))
-    from interpreters import INTERPRETERS, PACKAGES, environment
+    from each_python import measure_in_each
 
-    for python in INTERPRETERS:
-        subprocess.run([python, os.path.abspath(__file__), "--measure"], check=True,
-                       env=environment(PYTHONPATH=PACKAGES, STEPSCOPE_SAMPLE_HZ="0"))
-        start_up(python, PACKAGES, environment)
+    measure_in_each(__file__, os.path.abspath(sys.argv[1]), after=start_up,
+                    STEPSCOPE_SAMPLE_HZ="0")
 
 
 if __name__ == "__main__":

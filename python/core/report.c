@@ -14,16 +14,9 @@ static int write_report(struct buf *out, struct ss_run *run,
     const struct report_style style = {.columns = COLUMNS, .blocks = true};
     static struct sink sink; /* 16 KB; the GIL is held */
     struct feed feed;
-    struct snapshot *snapshot = NULL;
-    int failed = feed_init(&feed, run, facts);
+    struct snapshot *snapshot;
+    int failed = feed_snapshot(&feed, run, facts, &snapshot);
 
-    if (!failed)
-        failed = feed_more(&feed);
-    if (!failed) {
-        feed_finish(&feed);
-        snapshot = model_snapshot(feed.model);
-        failed = snapshot ? 0 : SS_E_NOMEM;
-    }
     if (!failed) {
         const struct report_input input = {
             .snapshot = snapshot, .run = run, .facts = facts, .hooks = &feed.hooks};

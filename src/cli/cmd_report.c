@@ -33,16 +33,9 @@ static int report(struct console *console, struct ss_run *run,
                   const struct run_facts *facts, int64_t deadline_ns)
 {
     struct feed feed;
-    struct snapshot *snapshot = NULL;
-    int failed = feed_init(&feed, run, facts);
+    struct snapshot *snapshot;
+    int failed = feed_snapshot(&feed, run, facts, &snapshot);
 
-    if (!failed)
-        failed = feed_more(&feed);
-    if (!failed) {
-        feed_finish(&feed);
-        snapshot = model_snapshot(feed.model);
-        failed = snapshot ? 0 : SS_E_NOMEM;
-    }
     if (!failed) {
         const struct report_input input = {.snapshot = snapshot,
                                            .run = run,

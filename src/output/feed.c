@@ -85,3 +85,18 @@ void feed_finish(struct feed *feed)
     if (!ss_run_is_live(feed->run))
         model_finish(feed->model);
 }
+
+int feed_snapshot(struct feed *feed, struct ss_run *run, const struct run_facts *facts,
+                  struct snapshot **snapshot)
+{
+    int failed = feed_init(feed, run, facts);
+
+    *snapshot = NULL;
+    if (!failed)
+        failed = feed_more(feed);
+    if (failed)
+        return failed;
+    feed_finish(feed);
+    *snapshot = model_snapshot(feed->model);
+    return *snapshot ? 0 : SS_E_NOMEM;
+}

@@ -4,7 +4,7 @@
 #define OUTPUT_FEED_H
 
 #include "base/buf.h"
-#include "model/model.h"
+#include "model/snapshot.h"
 #include "output/run_facts.h"
 
 enum { FEED_MOST_HOOKS = 20 };
@@ -43,5 +43,10 @@ int feed_some(struct feed *feed, uint64_t most, bool *all);
 
 /* Nothing more will come, unless the run is live. */
 void feed_finish(struct feed *feed);
+
+/* All of the above for a run as it is: what a report is made of. 0 or SS_E_NOMEM; release the feed and
+ * free the snapshot in either case. */
+int feed_snapshot(struct feed *feed, struct ss_run *run, const struct run_facts *facts,
+                  struct snapshot **snapshot);
 
 #endif
