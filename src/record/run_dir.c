@@ -1,9 +1,11 @@
 #include "run_dir.h"
 
 #include "base/redact.h"
+#include "base/size.h"
 #include "stepscope/error.h"
 #include "stepscope/format.h"
 #include "system.h"
+#include "tf_config.h"
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -74,24 +76,6 @@ static long long number_of(const char *const *variables, long long otherwise)
     return otherwise;
 }
 
-/* Bytes, with K, M, G or T behind them; 0 if it is anything else. */
-static uint64_t size_of_text(const char *text)
-{
-    static const char units[] = "KMGT";
-    char *end;
-    if (!text || text[0] < '0' || text[0] > '9') {
-        return 0;
-    }
-    errno = 0;
-    uint64_t value = strtoull(text, &end, 10);
-    const char *unit = *end ? strchr(units, *end) : NULL;
-    unsigned shift = unit ? 10u * (unsigned)(unit - units + 1) : 0;
-    if (errno || (*end && (!unit || end[1])) || value > UINT64_MAX >> shift) {
-        return 0;
-    }
-    return value << shift;
-}
-
 void run_dir_settings(struct run_settings *settings, const struct ss_options *options)
 {
     static const struct ss_options none = {NULL, -1, 0, 0};
@@ -109,9 +93,11 @@ void run_dir_settings(struct run_settings *settings, const struct ss_options *op
         options->rank >= 0 ? options->rank : (int)number_of(RANK_VARIABLES, -1);
     settings->world =
         options->world > 0 ? options->world : (int)number_of(WORLD_VARIABLES, 0);
-    settings->cap_bytes = options->cap_bytes
-                              ? options->cap_bytes
-                              : size_of_text(secure_getenv("STEPSCOPE_CAP"));
+    if (settings->rank < 0) {
+        tf_config_read(secure_getenv("TF_CONFIG"), &settings->rank, &settings->world);
+    }
+    settings->cap_bytes = options->cap_bytes ? options->cap_bytes
+                                             : size_parse(secure_getenv("STEPSCOPE_CAP"));
 }
 
 static void write_new_file(int dir_fd, const char *name, const char *text)

@@ -28,6 +28,7 @@ static const char *const VARIABLES[] = {"STEPSCOPE_RUN",
                                         "PMI_RANK",
                                         "PMI_SIZE",
                                         "SLURM_PROCID",
+                                        "TF_CONFIG",
                                         "WORLD_SIZE",
                                         "SLURM_NTASKS",
                                         "OMP_NUM_THREADS",
@@ -96,6 +97,39 @@ static void disable_wins_over_the_environment_only(void **state)
     assert_string_equal(settings_of(NULL).dir, "somewhere");
     setenv("STEPSCOPE_DISABLE", "", 1);
     assert_string_equal(settings_of(NULL).dir, "somewhere");
+}
+
+static void the_rank_may_be_where_tensorflow_is_told(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *text;
+        int rank, world;
+    } cases[] = {
+        {"{\"cluster\": {\"worker\": [\"a:1\", \"b:2\"]}, "
+         "\"task\": {\"type\": \"worker\", \"index\": 1}}",
+         1, 2},
+        {"{\"task\":{\"index\":\"0\",\"type\":\"worker\"},"
+         "\"cluster\":{\"chief\":[\"c:1\"],\"worker\":[\"a:1\"]}}",
+         1, 2},
+        {"{\"cluster\": {\"chief\": [\"c:1\"], \"worker\": [\"a:1\"]}, "
+         "\"task\": {\"type\": \"chief\", \"index\": 0}}",
+         0, 2},
+        {"{\"cluster\": {\"ps\": [\"p:1\"]}, "
+         "\"task\": {\"type\": \"ps\", \"index\": 0}}",
+         -1, 0},
+        {"{\"task\": {\"type\": \"worker\", \"index\": }}", -1, 0},
+        {"task", -1, 0},
+        {"", -1, 0},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        setenv("TF_CONFIG", cases[i].text, 1);
+        assert_int_equal(settings_of(NULL).rank, cases[i].rank);
+        assert_int_equal(settings_of(NULL).world, cases[i].world);
+    }
+    setenv("TF_CONFIG", cases[0].text, 1);
+    setenv("RANK", "7", 1);
+    assert_int_equal(settings_of(NULL).rank, 7);
 }
 
 static void the_rank_comes_from_the_first_launcher_that_has_a_number(void **state)
@@ -275,6 +309,7 @@ int main(int argc, char **argv)
         CLEAN_TEST(options_win_over_the_environment),
         CLEAN_TEST(disable_wins_over_the_environment_only),
         CLEAN_TEST(the_rank_comes_from_the_first_launcher_that_has_a_number),
+        CLEAN_TEST(the_rank_may_be_where_tensorflow_is_told),
         CLEAN_TEST(the_cap_has_units),
         CLEAN_TEST(secrets_are_taken_out_of_commands),
         CLEAN_TEST(harmless_words_stay_in_commands),
