@@ -1,39 +1,53 @@
+/* Waits and compilations inside the loop's own call that happen on other threads (rule 10). */
 #include "model/parts.h"
 
 #include <string.h>
 
 /* Spans come in the order of their ends, so a new one can only reach back into the last ones. */
-void overlay_add(struct model_process_facts *process, int64_t start_ns, int64_t end_ns)
+static void add(struct overlays *overlays, int64_t start_ns, int64_t end_ns)
 {
-    process->overlay_count++;
-    while (process->overlays > 0 &&
-           process->overlay[process->overlays - 1].end_ns >= start_ns) {
-        const struct overlay *last = &process->overlay[--process->overlays];
+    overlays->seen++;
+    while (overlays->count > 0 &&
+           overlays->window[overlays->count - 1].end_ns >= start_ns) {
+        const struct overlay *last = &overlays->window[--overlays->count];
         start_ns = last->start_ns < start_ns ? last->start_ns : start_ns;
         end_ns = last->end_ns > end_ns ? last->end_ns : end_ns;
     }
-    if (process->overlays == OVERLAYS_KEPT) {
-        memmove(process->overlay, process->overlay + 1,
-                (OVERLAYS_KEPT - 1) * sizeof process->overlay[0]);
-        process->overlays--;
+    if (overlays->count == OVERLAYS_KEPT) {
+        memmove(overlays->window, overlays->window + 1,
+                (OVERLAYS_KEPT - 1) * sizeof overlays->window[0]);
+        overlays->count--;
     }
-    process->overlay[process->overlays++] = (struct overlay){start_ns, end_ns};
+    overlays->window[overlays->count++] = (struct overlay){start_ns, end_ns};
 }
 
-int64_t overlay_take(struct model_process_facts *process, int64_t start_ns,
-                     int64_t end_ns)
+void overlay_add(struct thread *thread, enum ss_stage stage,
+                 const struct ss_record *record)
+{
+    struct model_process_facts *process = &thread->model->processes[thread->process];
+    if (record->flags & SS_FLAG_FAILED) { /* there are waits, and they are not seen */
+        if (thread->track && thread->track->loop) {
+            thread->track->loop->data_hidden = true;
+        }
+    } else {
+        add(stage == SS_STAGE_COMPILE ? &process->compiles : &process->waits,
+            record->start_ns, record->end_ns);
+    }
+}
+
+int64_t overlay_take(struct overlays *overlays, int64_t start_ns, int64_t end_ns)
 {
     int64_t total = 0;
     int kept = 0;
-    for (int i = 0; i < process->overlays; i++) {
-        struct overlay o = process->overlay[i];
+    for (int i = 0; i < overlays->count; i++) {
+        struct overlay o = overlays->window[i];
         int64_t from = o.start_ns > start_ns ? o.start_ns : start_ns;
         int64_t to = o.end_ns < end_ns ? o.end_ns : end_ns;
         total += to > from ? to - from : 0;
         if (o.end_ns > end_ns) {
-            process->overlay[kept++] = o;
+            overlays->window[kept++] = o;
         }
     }
-    process->overlays = kept;
+    overlays->count = kept;
     return total;
 }

@@ -155,8 +155,20 @@ static void keep_setup(struct track *track, const struct item *item)
     track->setup.end_ns = item->end_ns;
 }
 
+/* The iterator has ended and so has the step, with what was begun and had no update. */
+static void end_step(struct track *track)
+{
+    if (track->ended_valid) {
+        track->ended_valid = false;
+        release_held(track);
+        step_early_end(track, track->ended.start_ns, true);
+        step_loose(track, &track->ended.work, track->ended.end_ns);
+    }
+}
+
 void phase_settle(struct track *track)
 {
+    end_step(track);
     drop_setup(track);
     flush(track);
     close_eval(track);
@@ -181,9 +193,43 @@ static void end_iteration(struct track *track, const struct item *item)
         close_eval(track);
         return;
     }
-    release_held(track);
-    step_early_end(track, item->start_ns, true);
-    step_loose(track, item->work, item->end_ns);
+    track->ended_valid = true;
+    track->ended.start_ns = item->start_ns;
+    track->ended.end_ns = item->end_ns;
+    track->ended.work = *item->work;
+    if (item->stage != SS_STAGE_DATA) {
+        end_step(track);
+    }
+}
+
+/* Whether training goes on after the end of an iterator, with batches that were got ahead of it, or
+ * with an update for those that are left. */
+static bool goes_on(const struct track *track, const struct item *item)
+{
+    const unsigned marks = item->work->marks;
+    const bool begun = track->held_valid || track->has_next;
+    return item->stage != SS_STAGE_DATA && !track->setup_pending &&
+           ((marks & (WORK_TRAIN_FORWARD | WORK_BACKWARD | WORK_TRAIN_COMPUTE)) ||
+            (begun && (marks & WORK_UPDATE)));
+}
+
+/* After the end of an iterator: true if the item waits with it until that is known. */
+static bool wait_with_end(struct track *track, const struct item *item)
+{
+    if (goes_on(track, item)) {
+        track->ended_valid = false;
+        release_held(track);
+        step_loose(track, &track->ended.work, track->ended.end_ns);
+        return false;
+    }
+    if (item->stage == SS_STAGE_DATA || item->stage == SS_STAGE_SETUP ||
+        (item->work->marks & (WORK_LEADS | WORK_UPDATE))) {
+        end_step(track);
+        return false;
+    }
+    work_add(&track->ended.work, item->work);
+    track->ended.end_ns = item->end_ns;
+    return true;
 }
 
 /* Two loops of a process that compute at once: nobody knows whose the waits were. */
@@ -204,7 +250,17 @@ static void share_data(struct track *track, const struct model_process_facts *pr
     }
 }
 
-/* Rule 10: what other threads waited for data inside this call. */
+static void move_overlay(struct item *item, struct overlays *overlays,
+                         enum ss_stage stage)
+{
+    int64_t taken = overlay_take(overlays, item->start_ns, item->end_ns);
+    int64_t compute = item->work->stage_ns[SS_STAGE_COMPUTE];
+    taken = taken < compute ? taken : compute;
+    work_put(item->work, SS_STAGE_COMPUTE, -taken);
+    work_put(item->work, stage, taken);
+}
+
+/* Rule 10: what other threads waited for data, or compiled, inside this call. */
 static void move_overlays(struct track *track, struct item *item)
 {
     struct model *model = track->thread->model;
@@ -213,11 +269,8 @@ static void move_overlays(struct track *track, struct item *item)
         return;
     }
     share_data(track, process, item);
-    int64_t waited = overlay_take(process, item->start_ns, item->end_ns);
-    int64_t compute = item->work->stage_ns[SS_STAGE_COMPUTE];
-    waited = waited < compute ? waited : compute;
-    work_put(item->work, SS_STAGE_COMPUTE, -waited);
-    work_put(item->work, SS_STAGE_DATA, waited);
+    move_overlay(item, &process->waits, SS_STAGE_DATA);
+    move_overlay(item, &process->compiles, SS_STAGE_COMPILE);
     process->compute_end_ns = item->end_ns;
     process->compute_lane = track->thread->lane;
 }
@@ -279,6 +332,9 @@ void phase_item(struct track *track, struct item *item)
     clip(track, item);
     cut_call(track, item);
     track->last_ns = item->end_ns;
+    if (track->ended_valid && wait_with_end(track, item)) {
+        return;
+    }
     const bool failed = item->flags & SS_FLAG_FAILED;
     if (failed && (item->stage == SS_STAGE_DATA || item->stage == SS_STAGE_COMPUTE)) {
         end_iteration(track, item);

@@ -99,7 +99,8 @@ static void first_seen(struct model_name *name)
         name->stage == SS_STAGE_SYNC || name->stage == SS_STAGE_TRANSFER;
 }
 
-/* A train call stands for all updates in it, an optimizer's for itself. */
+/* A train call stands for all updates in it. So does an optimizer for that of one inside it: it wraps
+ * that one. */
 static void mark_update(struct work *work, const struct model_name *name, int64_t arg)
 {
     if (name->role == SS_ROLE_TRAIN_CALL) {
@@ -110,8 +111,8 @@ static void mark_update(struct work *work, const struct model_name *name, int64_
         work->updates = steps;
         work->update_owner = name->owner;
     } else {
-        work->updates++;
-        work->update_owner = work->update_owner ? work->update_owner : name->owner;
+        work->updates = 1;
+        work->update_owner = name->owner;
     }
 }
 
@@ -294,8 +295,7 @@ void tree_span(struct thread *thread, const struct ss_record *record)
     if (record->flags & (SS_FLAG_OVERLAY | SS_FLAG_PRODUCER) ||
         name->stage == SS_STAGE_PRODUCE) {
         if (record->flags & SS_FLAG_OVERLAY) {
-            overlay_add(&model->processes[thread->process], record->start_ns,
-                        record->end_ns);
+            overlay_add(thread, name->stage, record);
         }
     } else if (name->stage == SS_STAGE_USER) {
         work_add(&own->work, &below->work); /* transparent */

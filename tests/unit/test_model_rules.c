@@ -296,6 +296,79 @@ static void time_to_finish_comes_from_the_plan(void **state)
     script_free(s);
 }
 
+/* A loader that looks one batch ahead ends before the last batch is used: 2 epochs of 4 batches, an
+ * update every 2. */
+static void an_iterator_that_ends_ahead_of_its_batches_ends_no_step(void **state)
+{
+    (void)state;
+    struct script *s = script_new();
+    struct names n = names_of(s);
+    unsigned log = plain(s, "log", SS_STAGE_CALLBACK);
+    for (int epoch = 0; epoch < 2; epoch++) {
+        script_span(s, n.setup, 0, 9);
+        script_span(s, n.data, 0, 10);
+        for (int i = 0; i < 4; i++) {
+            script_span(s, n.data, i == 3 ? SS_FLAG_FAILED : 0, 10);
+            script_span(s, log, 0, 1);
+            script_span(s, n.forward, TRAIN, 20);
+            script_span(s, n.backward, 0, 30);
+            if (i % 2 == 1) {
+                script_span(s, n.adam, 0, 5);
+            }
+        }
+    }
+    const struct snapshot *snapshot = script_finish(s);
+    const struct snap_loop *loop = &snapshot->loops[0];
+    assert_int_equal(loop->steps, 4);
+    assert_int_equal(loop->batches, 8);
+    assert_int_equal(loop->updates, 4);
+    assert_int_equal(snapshot->threads[0].segment_ns[SEGMENT_BETWEEN_NS], 0);
+    script_free(s);
+}
+
+static void an_update_after_the_loop_takes_the_batches_that_are_left(void **state)
+{
+    (void)state;
+    struct script *s = script_new();
+    struct names n = names_of(s);
+    for (int epoch = 0; epoch < 2; epoch++) {
+        script_span(s, n.setup, 0, 9);
+        for (int i = 0; i < 3; i++) {
+            script_span(s, n.data, 0, 10);
+            script_span(s, n.forward, TRAIN, 20);
+            script_span(s, n.backward, 0, 30);
+            if (i == 1) {
+                script_span(s, n.adam, 0, 5);
+            }
+        }
+        script_span(s, n.data, SS_FLAG_FAILED, 1);
+        script_span(s, n.adam, 0, 5);
+    }
+    const struct snap_loop *loop = &script_finish(s)->loops[0];
+    assert_int_equal(loop->steps, 4);
+    assert_int_equal(loop->batches, 6);
+    script_free(s);
+}
+
+static void an_optimizer_inside_another_makes_no_update_of_its_own(void **state)
+{
+    (void)state;
+    struct script *s = script_new();
+    struct names n = names_of(s);
+    for (int i = 0; i < 5; i++) {
+        script_span(s, n.data, 0, 10);
+        script_span(s, n.forward, TRAIN, 20);
+        script_span(s, n.backward, 0, 30);
+        script_begin(s, n.sgd, 0);
+        script_span(s, n.adam, 0, 5);
+        script_end(s, 0, 0);
+    }
+    const struct snap_loop *loop = &script_finish(s)->loops[0];
+    assert_int_equal(loop->steps, 5);
+    assert_int_equal(loop->updates, 5);
+    script_free(s);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -310,6 +383,9 @@ int main(void)
         cmocka_unit_test(of_thousands_of_loops_the_longest_stay),
         cmocka_unit_test(stages_that_are_more_than_their_step_are_an_error_of_ours),
         cmocka_unit_test(time_to_finish_comes_from_the_plan),
+        cmocka_unit_test(an_iterator_that_ends_ahead_of_its_batches_ends_no_step),
+        cmocka_unit_test(an_update_after_the_loop_takes_the_batches_that_are_left),
+        cmocka_unit_test(an_optimizer_inside_another_makes_no_update_of_its_own),
     };
     return cmocka_run_group_tests_name("the rules of the step model", tests, NULL, NULL);
 }

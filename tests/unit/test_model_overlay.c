@@ -1,0 +1,98 @@
+/* What other threads do inside a loop's own call (rule 10 of docs/step-model.md). Times are in ns. */
+#include "support/script.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+enum { STEPS = 5 };
+
+struct call {
+    struct script *s;
+    unsigned train, wait, compile, fit;
+};
+
+static struct call call_new(void)
+{
+    struct script *s = script_new();
+    return (struct call){
+        s,
+        script_name(s, "train_function", SS_STAGE_COMPUTE, SS_ROLE_TRAIN_CALL,
+                    SS_SCOPE_NONE, "model"),
+        script_name(s, "GetNext", SS_STAGE_DATA, SS_ROLE_NONE, SS_SCOPE_NONE, ""),
+        script_name(s, "XLA compile", SS_STAGE_COMPILE, SS_ROLE_NONE, SS_SCOPE_NONE, ""),
+        script_name(s, "fit", SS_STAGE_USER, SS_ROLE_NONE, SS_SCOPE_NONE, "")};
+}
+
+/* 100 in all, `ns` of it with an overlay; 2 after it. */
+static void step(const struct call *c, unsigned overlay, int64_t ns)
+{
+    script_begin(c->s, c->train, SS_FLAG_TRAIN);
+    script_pass(c->s, 100 - ns);
+    if (ns > 0) {
+        script_lane(c->s, 2);
+        script_span(c->s, overlay, SS_FLAG_OVERLAY, ns);
+        script_lane(c->s, 1);
+    }
+    script_end(c->s, 0, 1);
+    script_pass(c->s, 2);
+}
+
+static const struct snap_loop *loop_of(struct script *s)
+{
+    const struct snapshot *snapshot = script_finish(s);
+    assert_int_equal(snapshot->loop_count, 1);
+    return &snapshot->loops[0];
+}
+
+static void compilation_is_no_computing(void **state)
+{
+    (void)state;
+    struct call c = call_new();
+    script_point(c.s, SS_KIND_LOOP_BEGIN, c.fit);
+    for (int i = 0; i < STEPS; i++) {
+        step(&c, c.compile, i == 0 ? 70 : i == 3 ? 40 : 0);
+    }
+    script_point(c.s, SS_KIND_LOOP_END, 0);
+    const struct snap_loop *loop = loop_of(c.s);
+    assert_int_equal(loop->steps, STEPS);
+    /* That of the first step is a segment, a later one is a stage of its step. */
+    assert_int_equal(loop->segment_ns[SEGMENT_COMPILE_NS], 70);
+    assert_int_equal(loop->stage[SS_STAGE_COMPILE].total_ns, 40);
+    assert_int_equal(loop->stage[SS_STAGE_COMPUTE].total_ns, STEPS * 100 - 70 - 40);
+    script_free(c.s);
+}
+
+static void waits_that_are_not_seen_are_not_zero(void **state)
+{
+    (void)state;
+    for (int hidden = 0; hidden < 2; hidden++) {
+        struct call c = call_new();
+        script_point(c.s, SS_KIND_LOOP_BEGIN, c.fit);
+        if (hidden) {
+            script_span(c.s, c.wait, SS_FLAG_OVERLAY | SS_FLAG_FAILED, 1);
+        }
+        for (int i = 0; i < STEPS; i++) {
+            step(&c, c.wait, i == 1 ? 30 : 0);
+        }
+        script_point(c.s, SS_KIND_LOOP_END, 0);
+        const struct snap_stage *data = &loop_of(c.s)->stage[SS_STAGE_DATA];
+        assert_int_equal(data->measured, !hidden);
+        if (hidden) {
+            assert_string_equal(data->reason, "in-graph input, not separable");
+        }
+        script_free(c.s);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(compilation_is_no_computing),
+        cmocka_unit_test(waits_that_are_not_seen_are_not_zero),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
