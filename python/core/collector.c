@@ -2,6 +2,7 @@
 
 #include "collector.h"
 
+#include "hook.h"
 #include "record/notes.h"
 #include "sampler.h"
 #include <stdbool.h>
@@ -10,11 +11,14 @@ static const char HOOK_NAME[] = "gc.callbacks";
 
 enum { GENERATIONS = 3 };
 
-/* All under the GIL. The collector is not reentrant, so one flag is enough. */
+atomic_int collector_check_is_due;
+
+/* All under the GIL. The collector is not reentrant, so one pause is enough. */
 static PyObject *callback;
+static PyObject *callbacks; /* the list that the collector itself goes through */
 static bool is_wanted, is_open;
 static unsigned long open_thread;
-static _Atomic int check_is_due;
+static struct hook_visit collection; /* what is freed in it may end spans of the script */
 static uint32_t noted_recording;
 
 static ss_name name_of(long generation)
@@ -53,7 +57,7 @@ static void begin_pause(PyObject *info)
     }
     is_open = true;
     open_thread = PyThread_get_thread_ident();
-    ss_begin(name_of(number_in(info, "generation")), 0);
+    hook_begin_slow(name_of(number_in(info, "generation")), 0, &collection);
 }
 
 static PyObject *on_collection(PyObject *self, PyObject *const *args, Py_ssize_t count)
@@ -65,7 +69,7 @@ static PyObject *on_collection(PyObject *self, PyObject *const *args, Py_ssize_t
         begin_pause(args[1]);
     } else if (phase && is_open && open_thread == PyThread_get_thread_ident()) {
         is_open = false;
-        ss_end(0, number_in(args[1], "collected"));
+        hook_end_slow(&collection, 0, number_in(args[1], "collected"));
     }
     Py_RETURN_NONE;
 }
@@ -74,23 +78,22 @@ static PyMethodDef callback_method = {"collection",
                                       (PyCFunction)(void (*)(void))on_collection,
                                       METH_FASTCALL, "Times a collection."};
 
-/* A new reference, or NULL without an exception. */
-static PyObject *list_of_callbacks(void)
+/* Once: later it may be too late to import anything. */
+static void find_callbacks(void)
 {
     PyObject *module = PyImport_ImportModule("gc");
-    PyObject *list = module ? PyObject_GetAttrString(module, "callbacks") : NULL;
+    callbacks = module ? PyObject_GetAttrString(module, "callbacks") : NULL;
     Py_XDECREF(module);
-    if (!list || !PyList_Check(list)) {
-        Py_CLEAR(list);
+    if (!callbacks || !PyList_Check(callbacks)) {
+        Py_CLEAR(callbacks);
         PyErr_Clear();
     }
-    return list;
 }
 
-static Py_ssize_t place_in(PyObject *list)
+static Py_ssize_t find_own(void)
 {
-    for (Py_ssize_t i = 0; i < PyList_GET_SIZE(list); i++) {
-        if (PyList_GET_ITEM(list, i) == callback) {
+    for (Py_ssize_t i = 0; i < PyList_GET_SIZE(callbacks); i++) {
+        if (PyList_GET_ITEM(callbacks, i) == callback) {
             return i;
         }
     }
@@ -100,35 +103,23 @@ static Py_ssize_t place_in(PyObject *list)
 /* Whether it was missing. */
 static bool lay(void)
 {
-    PyObject *list = callback ? list_of_callbacks() : NULL;
-    const bool missing = list && place_in(list) < 0;
-    if (missing && PyList_Append(list, callback) != 0) {
+    const bool missing = callbacks && find_own() < 0;
+    if (missing && PyList_Append(callbacks, callback) != 0) {
         PyErr_Clear();
     }
-    Py_XDECREF(list);
     return missing;
 }
 
-static int check(void *unused)
+void collector_check(void)
 {
     PyObject *type, *value, *traceback;
-    (void)unused;
-    atomic_store(&check_is_due, 0);
+    atomic_store(&collector_check_is_due, 0);
     PyErr_Fetch(&type, &value, &traceback);
     if (is_wanted && lay()) {
         is_open = false;
         notes_hook(HOOK_NAME, "was taken out of the list, and put there again");
     }
     PyErr_Restore(type, value, traceback);
-    return 0;
-}
-
-void collector_ask_for_check(void)
-{
-    if (is_wanted && !atomic_exchange(&check_is_due, 1) &&
-        Py_AddPendingCall(check, NULL) != 0) {
-        atomic_store(&check_is_due, 0);
-    }
 }
 
 static PyObject *start(PyObject *module, PyObject *unused)
@@ -144,13 +135,11 @@ static PyObject *stop(PyObject *module, PyObject *unused)
 {
     (void)module;
     (void)unused;
-    PyObject *list = is_wanted ? list_of_callbacks() : NULL;
-    const Py_ssize_t at = list ? place_in(list) : -1;
+    const Py_ssize_t at = is_wanted && callbacks ? find_own() : -1;
     is_wanted = false;
-    if (at >= 0 && PyList_SetSlice(list, at, at + 1, NULL) != 0) {
+    if (at >= 0 && PyList_SetSlice(callbacks, at, at + 1, NULL) != 0) {
         PyErr_Clear();
     }
-    Py_XDECREF(list);
     Py_RETURN_NONE;
 }
 
@@ -163,5 +152,6 @@ static PyMethodDef methods[] = {
 int collector_add(PyObject *module)
 {
     callback = PyCFunction_New(&callback_method, NULL);
+    find_callbacks();
     return callback ? PyModule_AddFunctions(module, methods) : -1;
 }

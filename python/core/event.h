@@ -1,19 +1,22 @@
-/* What waits for the first event of a recording: the sampler, and what was hooked. */
+/* What waits for events: the sampler and what was hooked for the first one of a recording, the check
+ * of gc.callbacks for any. */
 #ifndef PYTHON_EVENT_H
 #define PYTHON_EVENT_H
 
 #include "base/compiler.h"
+#include "collector.h"
 #include "hook_status.h"
 #include "record/gate.h"
 #include "sampler.h"
 
 extern int32_t hook_told; /* hook.h */
 
-/* After an event of our own calls. */
+/* After an event of our own calls, with the GIL. */
 static inline void event_seen(void)
 {
     const int32_t now = gate_now();
     sampler_poke();
+    collector_poke();
     if (UNLIKELY(now != hook_told) && now >= GATE_FIRST) {
         hook_tell();
     }

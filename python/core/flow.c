@@ -16,6 +16,16 @@ struct flow {
 
 static PyTypeObject generator_type, coroutine_type, async_generator_type;
 
+bool flow_is_made_by(PyObject *function)
+{
+    const int flow = CO_GENERATOR | CO_COROUTINE | CO_ASYNC_GENERATOR;
+
+    if (PyMethod_Check(function))
+        function = PyMethod_GET_FUNCTION(function);
+    return PyFunction_Check(function) &&
+           ((PyCodeObject *)PyFunction_GET_CODE(function))->co_flags & flow;
+}
+
 static PyObject *flow_new(PyTypeObject *type, PyObject *inner, ss_name name)
 {
     struct flow *flow = inner ? PyObject_GC_New(struct flow, type) : NULL;

@@ -5,8 +5,13 @@
 
 #include "core.h"
 #include "stepscope/recorder.h"
+#include <stdbool.h>
 
 int flow_add(PyObject *module); /* readies the types */
+
+/* Whether each call of the function, or of the method, makes one: when the call returns, nothing of it
+ * has run. */
+bool flow_is_made_by(PyObject *function);
 
 /* Wraps `inner`, whose reference is taken over, if it is one of the three; anything else comes back
  * as it is. NULL, with an exception, if `inner` is or without memory. */

@@ -83,6 +83,10 @@ static void add_look(struct gathering *all, const struct frames_view *before,
                      struct look *look)
 {
     add_piece(all, before->thread, look->thread.bytes, frames_layout->thread.bytes);
+    look->thread.tid_place = before->tid_place;
+    if (before->tid_place) {
+        add_piece(all, before->tid_place, &look->thread.tid, sizeof look->thread.tid);
+    }
     if (before->place) {
         add_piece(all, before->place, &look->top, sizeof look->top);
     }
@@ -97,6 +101,7 @@ static bool see(const struct frames *frames, const struct frames_view *before,
         return false;
     }
     now->thread = before->thread;
+    now->tid_place = threads_tid_place(frames, &look->thread);
     now->place = 0;
     now->top = threads_pointer(&look->thread, frames_layout->thread.top);
     if (frames_layout->thread.top_is_indirect) {
@@ -142,6 +147,7 @@ static bool follow(const struct frames_view *seen, struct frames_view *chain)
 {
     unsigned char image[LAYOUT_FRAME_MOST];
     chain->thread = seen->thread;
+    chain->tid_place = seen->tid_place;
     chain->place = seen->place;
     chain->top = seen->top;
     chain->count = 0;
@@ -290,32 +296,29 @@ static ss_ticks time_now(void)
 }
 
 /* The usual case, with one system call for everything: the thread is where it was last time, but for
- * its innermost frames. `seen` is the first of the two looks; its top is 0 if there was none. */
+ * its innermost frames. What was found then is the first look; `seen` is the second one, its top is 0
+ * if there was none. */
 static enum frames_result take_again(struct frames *frames, uint32_t tid,
                                      struct frames_view *seen, struct frames_stack *stack)
 {
     struct gathering all;
-    struct look look, look_after;
+    struct look look;
     struct checked checked;
-    struct frames_view now;
     seen->top = 0;
     all.count = 0;
     add_look(&all, &frames->last, &look);
-    add_look(&all, &frames->last, &look_after);
     add_codes(frames, &frames->last, &all, &checked);
     stack->when = time_now();
     if (!memory_gather(all.pieces, all.count)) {
         return FRAMES_DISCARDED;
     }
     checked.count = code_keep(&frames->codes, checked.code, checked.look, checked.count);
-    if (!see(frames, &frames->last, tid, &look, seen) ||
-        !see(frames, seen, tid, &look_after, &now) ||
-        first_of_stack(&frames->last, seen) == SIZE_MAX) {
+    if (!see(frames, &frames->last, tid, &look, seen)) {
         return FRAMES_DISCARDED;
     }
-    const size_t first = first_of_stack(seen, &now);
+    const size_t first = first_of_stack(&frames->last, seen);
     return first == SIZE_MAX ? FRAMES_DISCARDED
-                             : accept(frames, &now, first, &checked, stack);
+                             : accept(frames, seen, first, &checked, stack);
 }
 
 /* Frame by frame, from the innermost one that was seen; then all of them once more. */

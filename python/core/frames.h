@@ -6,8 +6,9 @@
  * afterwards. The innermost frame may have changed meanwhile: a short function must not be seen less
  * often than a long one. What does not fit is looked at again a few times and then given up.
  *
- * A thread is mostly where it was last time, but for its innermost frames. Then one system call does for
- * both looks and for the check of the code: it reads its pieces of memory in order.
+ * A thread is mostly where it was last time, but for its innermost frames. Then the last sample was the
+ * first look, and one system call does for the second one and for the check of the code: it reads its
+ * pieces of memory in order.
  *
  * One thread at a time may use a struct frames. */
 #ifndef FRAMES_H
@@ -28,8 +29,9 @@ struct frame {
 
 /* Frames of a thread, innermost first, as one look at them found them. */
 struct frames_view {
-    uintptr_t thread,
-        place; /* of the state; of the innermost frame's address, 0: in it */
+    uintptr_t thread;    /* its state */
+    uintptr_t tid_place; /* where its id of the kernel is; 0: in the state */
+    uintptr_t place; /* where the address of its innermost frame is; 0: in the state */
     uintptr_t top;
     size_t count;
     struct frame frame[FRAMES_DEPTH];

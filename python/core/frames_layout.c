@@ -7,6 +7,7 @@
 #define HAS_INTERNALS 1
 #include <internal/pycore_interp.h>
 #if PY_VERSION_HEX >= 0x030b0000
+#include <internal/pycore_code.h>
 #include <internal/pycore_frame.h>
 #else
 #include <frameobject.h>
@@ -126,5 +127,33 @@ const struct frames_layout *const frames_layout = &layout;
 #else
 
 const struct frames_layout *const frames_layout = NULL;
+
+#endif
+
+#if defined(HAS_INTERNALS) && PY_VERSION_HEX >= 0x030b0000 && PY_VERSION_HEX < 0x030c0000
+
+bool frames_layout_local(const PyObject *name, PyObject **value)
+{
+    const _PyInterpreterFrame *frame = PyThreadState_Get()->cframe->current_frame;
+    const PyCodeObject *code = frame ? frame->f_code : NULL;
+    *value = NULL;
+    for (int i = 0; code && i < code->co_nlocalsplus; i++) {
+        if (PyTuple_GET_ITEM(code->co_localsplusnames, i) == name) {
+            const char kind = PyBytes_AS_STRING(code->co_localspluskinds)[i];
+            *value = frame->localsplus[i];
+            return !(kind & (CO_FAST_CELL | CO_FAST_FREE));
+        }
+    }
+    return true;
+}
+
+#else
+
+bool frames_layout_local(const PyObject *name, PyObject **value)
+{
+    (void)name;
+    *value = NULL;
+    return false;
+}
 
 #endif

@@ -51,4 +51,9 @@ struct frames_layout {
 /* NULL: built without the internal headers of the interpreter. */
 extern const struct frames_layout *const frames_layout;
 
+/* A local variable of the Python function that runs now, by its interned name: borrowed, NULL if it has
+ * none. False: not known here, as in versions that have a public call for that. With the GIL held. */
+struct _object; /* PyObject */
+bool frames_layout_local(const struct _object *name, struct _object **value);
+
 #endif

@@ -7,7 +7,8 @@
 
 enum { PTHREAD_BYTES = 2048 }; /* of a pthread_t's memory, the id is in the first ones */
 
-_Static_assert(sizeof(struct thread_image) == LAYOUT_THREAD_MOST, "room for the layout");
+_Static_assert(sizeof((struct thread_image *)NULL)->bytes == LAYOUT_THREAD_MOST,
+               "room for the layout");
 
 uintptr_t threads_pointer(const struct thread_image *image, size_t offset)
 {
@@ -16,15 +17,25 @@ uintptr_t threads_pointer(const struct thread_image *image, size_t offset)
     return value;
 }
 
+uintptr_t threads_tid_place(const struct frames *frames, const struct thread_image *image)
+{
+    return frames_layout->thread.id_is_native
+               ? 0
+               : threads_pointer(image, frames_layout->thread.id) +
+                     frames->tid_in_pthread;
+}
+
 static uint32_t tid_of(const struct frames *frames, const struct thread_image *image)
 {
-    unsigned long id;
+    const uintptr_t place = threads_tid_place(frames, image);
     uint32_t tid = 0;
-    memcpy(&id, image->bytes + frames_layout->thread.id, sizeof id);
-    if (frames_layout->thread.id_is_native) {
-        return (uint32_t)id;
+    if (!place) {
+        return (uint32_t)threads_pointer(image, frames_layout->thread.id);
     }
-    return memory_read(id + frames->tid_in_pthread, &tid, sizeof tid) ? tid : 0;
+    if (place == image->tid_place) {
+        return image->tid;
+    }
+    return memory_read(place, &tid, sizeof tid) ? tid : 0;
 }
 
 bool threads_is(const struct frames *frames, const struct thread_image *image,
@@ -40,6 +51,7 @@ void frames_find_threads(struct frames *frames)
     struct thread_image image;
     uintptr_t state;
     frames->thread_count = 0;
+    image.tid_place = 0;
     if (!memory_read(frames->interpreter + frames_layout->first_thread, &state,
                      sizeof state)) {
         return;

@@ -6,10 +6,16 @@
 
 struct thread_image { /* a copy of the part of a PyThreadState that the layout knows */
     unsigned char bytes[512];
+    uintptr_t tid_place; /* 0, or where `tid` was copied from with it */
+    uint32_t tid;
 };
 
 /* The address in the image at an offset. */
 uintptr_t threads_pointer(const struct thread_image *image, size_t offset);
+
+/* Where the kernel's id of the thread is, if not in the state itself: 0. */
+uintptr_t threads_tid_place(const struct frames *frames,
+                            const struct thread_image *image);
 
 /* Whether the image is that of a thread of this interpreter, with this id of the kernel. */
 bool threads_is(const struct frames *frames, const struct thread_image *image,

@@ -1,15 +1,19 @@
 /* Lays hooks, and turns all of them off and on. */
 #include "hook.h"
 
+#include "flow.h"
 #include "hook_instance.h"
 #include "hook_list.h"
+#include "hook_passing.h"
 #include "hook_point.h"
 #include "hook_status.h"
+#include "hook_wait.h"
 #include <stdlib.h>
 #include <string.h>
 
 static const struct hook_technique *const techniques[] = {
-    &hook_function, &hook_method, &hook_object, &hook_callable, &hook_library,
+    &hook_function, &hook_method,  &hook_object,
+    &hook_callable, &hook_library, &hook_buffer,
 };
 
 static const struct hook_technique *find_technique(const char *name)
@@ -49,6 +53,24 @@ static struct hook *find_known(PyObject *target)
     return NULL;
 }
 
+/* A call of a generator function only makes a generator. What it does then, an object of ours in its
+ * place sees; whoever only wants to be told of the call needs no more. */
+static const char *check_flow(const struct hook_technique *technique, PyObject *target,
+                              const struct hook_point *point)
+{
+    PyObject *inside = Py_IS_TYPE(target, &PyStaticMethod_Type) ||
+                               Py_IS_TYPE(target, &PyClassMethod_Type)
+                           ? PyObject_GetAttrString(target, "__func__")
+                           : Py_NewRef(target);
+    const bool is_flow = inside && flow_is_made_by(inside);
+    Py_XDECREF(inside);
+    PyErr_Clear();
+    return !is_flow || point->options & HOOK_SILENT ? NULL
+           : technique == &hook_callable && hook_point_is_plain(point)
+               ? NULL
+               : "a call of it only makes a generator or coroutine";
+}
+
 static void let_go(struct hook *hook)
 {
     Py_CLEAR(hook->target);
@@ -68,7 +90,7 @@ static const char *lay_point(const struct hook_technique *technique, PyObject *t
         }
         return reason;
     }
-    hook = hook_list_new(technique, target, owner, attribute, point);
+    hook = hook_list_new(technique, target, target, owner, attribute, point);
     if (!hook) {
         hook_point_free(point);
         return "no memory";
@@ -96,7 +118,12 @@ static PyObject *lay(PyObject *module, PyObject *args)
     if (!point) {
         return NULL;
     }
-    const char *reason = lay_point(technique, target, owner, attribute, point);
+    const char *reason = check_flow(technique, target, point);
+    if (reason) {
+        hook_point_free(point);
+    } else {
+        reason = lay_point(technique, target, owner, attribute, point);
+    }
     return reason ? PyUnicode_FromString(reason) : Py_NewRef(Py_None);
 }
 
@@ -127,6 +154,64 @@ static PyObject *wrap(PyObject *module, PyObject *args)
     }
     const struct hook *hook = PyCapsule_GetPointer(wrapper, WRAPPER);
     return hook ? hook_callable_new(hook, function) : NULL;
+}
+
+/* hook_follow(wrapper, object) -> None, or why not: its calls record what the wrapper says. */
+static PyObject *follow(PyObject *module, PyObject *args)
+{
+    (void)module;
+    PyObject *wrapper, *object;
+    if (!PyArg_ParseTuple(args, "OO", &wrapper, &object)) {
+        return NULL;
+    }
+    const struct hook *hook = PyCapsule_GetPointer(wrapper, WRAPPER);
+    if (!hook) {
+        return NULL;
+    }
+    const char *reason = hook_passing_follow(hook, wrapper, object);
+    return reason ? PyUnicode_FromString(reason) : Py_NewRef(Py_None);
+}
+
+/* hook_trains(wrapper, or None for that which hook_called() gives): its calls train. */
+static PyObject *mark_training(PyObject *module, PyObject *wrapper)
+{
+    (void)module;
+    const struct hook *hook =
+        wrapper == Py_None ? NULL : PyCapsule_GetPointer(wrapper, WRAPPER);
+    if (PyErr_Occurred()) {
+        return NULL;
+    }
+    hook_passing_trains(hook);
+    Py_RETURN_NONE;
+}
+
+/* hook_condition(flag or ""): of what is recorded from now on, as while another profiler runs. */
+static PyObject *set_condition(PyObject *module, PyObject *word)
+{
+    (void)module;
+    const char *text = PyUnicode_AsUTF8(word);
+    return text && hook_point_set_condition(text) == 0 ? Py_NewRef(Py_None) : NULL;
+}
+
+/* hook_called() -> the wrapper of what is followed and being called on this thread, or None. */
+static PyObject *find_called(PyObject *module, PyObject *unused)
+{
+    (void)module;
+    (void)unused;
+    PyObject *wrapper = hook_passing_called();
+    return Py_NewRef(wrapper ? wrapper : Py_None);
+}
+
+/* hook_become(wrapper): from this call on it records what this one says. */
+static PyObject *become(PyObject *module, PyObject *wrapper)
+{
+    (void)module;
+    const struct hook *hook = PyCapsule_GetPointer(wrapper, WRAPPER);
+    if (!hook) {
+        return NULL;
+    }
+    hook_passing_become(hook, wrapper);
+    Py_RETURN_NONE;
 }
 
 /* hook_batches() -> how many batches libraries have told of so far. */
@@ -196,6 +281,14 @@ static PyObject *turn_on(PyObject *module, PyObject *unused)
     return PyLong_FromLong(failed);
 }
 
+/* hooks_pause(yes): all stay where they are and only hand on, for benchmarks that change often. */
+static PyObject *pause_all(PyObject *module, PyObject *yes)
+{
+    (void)module;
+    hook_is_on = yes != Py_True;
+    Py_RETURN_NONE;
+}
+
 /* Off for good: what was hooked is let go. What can not be restored goes on handing on, and others
  * may be laid afterwards. */
 static PyObject *remove_all(PyObject *module, PyObject *unused)
@@ -218,11 +311,18 @@ static PyMethodDef methods[] = {
     {"hook_lay", lay, METH_VARARGS, NULL},
     {"hook_wrapper", make_wrapper, METH_O, NULL},
     {"hook_wrap", wrap, METH_VARARGS, NULL},
+    {"hook_follow", follow, METH_VARARGS, NULL},
+    {"hook_called", find_called, METH_NOARGS, NULL},
+    {"hook_become", become, METH_O, NULL},
+    {"hook_trains", mark_training, METH_O, NULL},
+    {"hook_condition", set_condition, METH_O, NULL},
     {"hook_batches", count_batches, METH_NOARGS, NULL},
+    {"hook_waits", hook_wait_switch, METH_O, NULL},
     {"hook_note", note, METH_VARARGS, NULL},
     {"hook_statuses", list_statuses, METH_NOARGS, NULL},
     {"hooks_off", turn_off, METH_NOARGS, NULL},
     {"hooks_on", turn_on, METH_NOARGS, NULL},
+    {"hooks_pause", pause_all, METH_O, NULL},
     {"hooks_remove", remove_all, METH_NOARGS, NULL},
     {NULL, NULL, 0, NULL},
 };

@@ -31,6 +31,7 @@ enum hook_option {
     HOOK_BATCH = 1u << 12,   /* of a library: a batch, unless its first argument is 0 */
     HOOK_INFORMS = 1u << 13, /* the adapter is told before and after the call */
     HOOK_SILENT = 1u << 14,  /* and that is all: nothing is recorded */
+    HOOK_WAITS = 1u << 15,   /* time off the CPU is a span inside it (hook_wait.h) */
     HOOK_MOVES = 1u << 10    /* recorded only if the result is elsewhere than self */
 };
 
@@ -40,7 +41,7 @@ struct hook_point {
     ss_name name;
     uint16_t flags;         /* of every span */
     uint16_t options;       /* enum hook_option; 0: the fast path */
-    bool is_data;           /* the end of an iterator is a failed wait for data */
+    bool is_data;           /* the end of an iterator fails it: data, train calls */
     uint64_t group;         /* OUTERMOST: one bit */
     struct hook_naming *by; /* BY_*: how to name a call */
     int named_after;        /* BY_*: which argument; 0 is self */
@@ -48,13 +49,22 @@ struct hook_point {
     ss_name home_name; /* MOVES: of those to the host */
     PyObject *query;   /* ASKS_TRAIN */
     PyObject *counted; /* COUNTS: name of an attribute; NULL: len() */
-    int counted_at;    /* COUNTS: which argument; HOOK_RESULT, HOOK_BATCHES */
-    int64_t most; /* HOOK_BATCHES: at most so many, also if none was seen; 0: no limit */
+    int counted_at; /* COUNTS: which argument; HOOK_RESULT, HOOK_BATCHES, HOOK_CALLER */
+    int64_t most;   /* HOOK_BATCHES: at most so many, also if none was seen; 0: no limit.
+                   * HOOK_CALLER: so much is added */
     PyObject *before, *after; /* INFORMS: either may be NULL */
+    ss_name wait_name;        /* WAITS */
+    bool is_comm;             /* what others are waited for in */
     struct hook_point
         *next; /* if this one does not take the call, which BY_ATTRIBUTE may say */
 };
-enum { HOOK_RESULT = -1, HOOK_BATCHES = -2 };
+enum { HOOK_RESULT = -1, HOOK_BATCHES = -2, HOOK_CALLER = -3 };
+
+/* A name is all that it has. */
+static inline bool hook_point_is_plain(const struct hook_point *point)
+{
+    return !point->options && !point->flags;
+}
 
 /* What a technique knows about a call. For a method `first` may be apart from `rest`. */
 struct hook_call {
@@ -72,6 +82,7 @@ struct hook_visit {
     uint64_t start_ticks;            /* of that one: is it still the same? */
     uint32_t depth;                  /* of open spans, with this one */
     uint64_t batches;                /* HOOK_BATCHES: how many there were before */
+    uint64_t wall_ns, cpu_ns;        /* WAITS: when it began; 0: not measured */
 };
 
 extern bool hook_is_on;       /* off: every trampoline only hands on */
@@ -82,6 +93,12 @@ void hook_enter_with_options(const struct hook_point *point, struct hook_call ca
                              struct hook_visit *visit);
 void hook_leave_with_options(const struct hook_visit *visit, struct hook_call call,
                              PyObject *result);
+
+/* The span of a visit, which must be the innermost one, gets another name. */
+void hook_rename(const struct hook_visit *visit, ss_name name);
+
+/* Instead of hook_leave(): as if the call had not been made. */
+void hook_leave_unseen(const struct hook_visit *visit);
 
 /* Flags for a call that raised: the end of an iterator is no failure, but for data. */
 unsigned hook_failure(const struct hook_point *point);

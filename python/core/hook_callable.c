@@ -1,6 +1,8 @@
 /* The callable type: an object that stands for a function in a class or a module, calls it and
  * looks like it, for whoever asks for its name, documentation, signature or attributes. */
+#include "flow.h"
 #include "hook_list.h"
+#include "stack_room.h"
 
 #include <stddef.h>
 #include <structmember.h>
@@ -17,18 +19,42 @@ static struct callable *callable_of(PyObject *object)
     return (struct callable *)(void *)object;
 }
 
+/* A Python function is called as the interpreter would, without asking what it is. */
+static PyObject *call_inside(PyObject *function, PyObject *const *args, size_t nargsf,
+                             PyObject *kwnames)
+{
+    return LIKELY(PyFunction_Check(function))
+               ? ((PyFunctionObject *)function)
+                     ->vectorcall(function, args, nargsf, kwnames)
+               : PyObject_Vectorcall(function, args, nargsf, kwnames);
+}
+
 static PyObject *call(PyObject *self, PyObject *const *args, size_t nargsf,
                       PyObject *kwnames)
 {
     struct callable *me = callable_of(self);
+    if (!stack_has_room()) {
+        return NULL;
+    }
     PyObject *function = Py_NewRef(me->function); /* it may be restored meanwhile */
     const struct hook_call call_made = {NULL, args, PyVectorcall_NARGS(nargsf)};
     struct hook_visit visit;
     hook_enter(me->hook->points, call_made, &visit);
-    PyObject *result = PyObject_Vectorcall(function, args, nargsf, kwnames);
+    PyObject *result = call_inside(function, args, nargsf, kwnames);
     hook_leave(&visit, call_made, result);
     Py_DECREF(function);
     return result;
+}
+
+/* Each resume of what the call makes is a span; a row that asks for more has `call`. */
+static PyObject *call_flow(PyObject *self, PyObject *const *args, size_t nargsf,
+                           PyObject *kwnames)
+{
+    PyObject *function = Py_NewRef(callable_of(self)->function);
+    const ss_name name = callable_of(self)->hook->points->name;
+    PyObject *made = PyObject_Vectorcall(function, args, nargsf, kwnames);
+    Py_DECREF(function);
+    return hook_is_on ? flow_wrap(made, name) : made;
 }
 
 static PyObject *bind(PyObject *self, PyObject *instance, PyObject *type)
@@ -170,7 +196,8 @@ PyObject *hook_callable_new(const struct hook *hook, PyObject *function)
     if (!made) {
         return NULL;
     }
-    made->vectorcall = call;
+    made->vectorcall =
+        hook_point_is_plain(hook->points) && flow_is_made_by(function) ? call_flow : call;
     made->function = Py_NewRef(function);
     made->weak = NULL;
     made->hook = hook;

@@ -78,6 +78,22 @@ static void read_dynamic(const struct dl_phdr_info *info, struct tables *tables)
     }
 }
 
+/* The loader protects whole pages: what lies in the one that the part ends in stays writable. */
+static bool is_protected(const struct dl_phdr_info *info, const void *address)
+{
+    const ElfW(Addr) page = (ElfW(Addr))sysconf(_SC_PAGESIZE);
+    for (unsigned i = 0; i < info->dlpi_phnum; i++) {
+        const ElfW(Phdr) *part = &info->dlpi_phdr[i];
+        const ElfW(Addr) start = info->dlpi_addr + part->p_vaddr;
+        const ElfW(Addr) end = (start + part->p_memsz) & ~(page - 1);
+        if (part->p_type == PT_GNU_RELRO && (ElfW(Addr))address >= start &&
+            (ElfW(Addr))address < end) {
+            return true;
+        }
+    }
+    return false;
+}
+
 static bool is_inside(const struct dl_phdr_info *info, ElfW(Word) type,
                       const void *address)
 {
@@ -107,7 +123,7 @@ static void add_slots(struct search *search, const struct dl_phdr_info *info)
             }
             void **slot = (void **)(info->dlpi_addr + relocation->r_offset);
             got->slots[got->count] = slot;
-            got->is_read_only[got->count] = is_inside(info, PT_GNU_RELRO, slot);
+            got->is_read_only[got->count] = is_protected(info, slot);
             got->before[got->count++] = __atomic_load_n(slot, __ATOMIC_ACQUIRE);
         }
     }
@@ -179,9 +195,21 @@ static bool store(const struct hook_got *got, unsigned i, void *value)
     return true;
 }
 
+/* As we found it, as the loader bound it since, or ours already. */
+static bool is_known(const struct hook_got *got, unsigned i)
+{
+    const void *now = __atomic_load_n(got->slots[i], __ATOMIC_ACQUIRE);
+    return now == got->before[i] || now == got->function || now == got->replacement;
+}
+
 const char *hook_got_patch(struct hook_got *got, void *replacement)
 {
     got->replacement = replacement;
+    for (unsigned i = 0; i < got->count; i++) {
+        if (!is_known(got, i)) {
+            return "something else replaced it since";
+        }
+    }
     for (unsigned i = 0; i < got->count; i++) {
         if (!store(got, i, replacement)) {
             while (i-- > 0) {

@@ -28,7 +28,7 @@ struct hook_got {
  * then nothing is to be released. */
 const char *hook_got_find(struct hook_got *got, const char *library, const char *symbol);
 
-/* NULL, or why not; then all slots are as they were. */
+/* NULL, or why not; then all slots are as they were. Not if somebody else owns one by now. */
 const char *hook_got_patch(struct hook_got *got, void *replacement);
 
 /* Patches again what the loader wrote over while it bound lazily. For the first step: by then every

@@ -1,6 +1,7 @@
 #include "hook_instance.h"
 
-#include <stdbool.h>
+#include "frames_layout.h"
+
 #include <stdio.h>
 #include <string.h>
 
@@ -19,7 +20,7 @@ static struct {
 } types[TYPES_MOST];
 static unsigned type_count;
 
-static bool is_alive(PyObject *weak)
+bool hook_instance_is_alive(PyObject *weak)
 {
 #if PY_VERSION_HEX >= 0x030d0000
     PyObject *object = NULL;
@@ -35,7 +36,7 @@ static void drop_dead(void)
 {
     unsigned kept = 0;
     for (unsigned i = 0; i < instance_count; i++) {
-        if (is_alive(instances[i].weak)) {
+        if (hook_instance_is_alive(instances[i].weak)) {
             instances[kept++] = instances[i];
         } else {
             Py_DECREF(instances[i].weak);
@@ -102,7 +103,7 @@ static const char *text_of_new(PyObject *object)
 const char *hook_instance_text(PyObject *object)
 {
     for (unsigned i = 0; i < instance_count; i++) {
-        if (instances[i].object == object && is_alive(instances[i].weak)) {
+        if (instances[i].object == object && hook_instance_is_alive(instances[i].weak)) {
             return instances[i].text;
         }
     }
@@ -124,6 +125,10 @@ static PyObject *variable_of(PyFrameObject *frame, PyObject *name)
 
 PyObject *hook_instance_of_caller(PyObject *name)
 {
+    PyObject *local = NULL;
+    if (frames_layout_local(name, &local)) {
+        return Py_XNewRef(local);
+    }
     PyFrameObject *frame = PyThreadState_GetFrame(PyThreadState_Get());
     PyObject *value = frame ? variable_of(frame, name) : NULL;
     Py_XDECREF((PyObject *)frame);

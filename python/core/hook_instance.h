@@ -8,6 +8,8 @@
 
 #include "core.h"
 
+#include <stdbool.h>
+
 enum { INSTANCE_TEXT = 136 };
 
 /* The text of an object; one that can not be told apart has that of its type. Valid until the next
@@ -16,6 +18,9 @@ const char *hook_instance_text(PyObject *object);
 
 /* The name of a type without its module; valid as long as the type. */
 const char *hook_instance_type(const PyTypeObject *type);
+
+/* Whether what a weak reference refers to is still there. */
+bool hook_instance_is_alive(PyObject *weak);
 
 /* Counts anew. */
 void hook_instance_forget(void);

@@ -30,9 +30,9 @@ static struct entry *find_entry(struct entry *table, size_t table_mask,
     return &table[i];
 }
 
-struct hook *hook_list_find(const void *target)
+struct hook *hook_list_find(const void *key)
 {
-    return mask ? find_entry(entries, mask, target)->hook : NULL;
+    return mask ? find_entry(entries, mask, key)->hook : NULL;
 }
 
 struct hook *hook_list_at(unsigned i)
@@ -66,8 +66,8 @@ static bool grow(void)
     return true;
 }
 
-struct hook *hook_list_new(const struct hook_technique *technique, PyObject *target,
-                           PyObject *owner, PyObject *attribute,
+struct hook *hook_list_new(const struct hook_technique *technique, const void *key,
+                           PyObject *target, PyObject *owner, PyObject *attribute,
                            struct hook_point *points)
 {
     struct hook *hook = calloc(1, sizeof *hook);
@@ -75,11 +75,11 @@ struct hook *hook_list_new(const struct hook_technique *technique, PyObject *tar
         free(hook);
         return NULL;
     }
-    *hook = (struct hook){.technique = technique, .points = points, .key = target};
+    *hook = (struct hook){.technique = technique, .points = points, .key = key};
     hook->target = Py_NewRef(target);
     hook->owner = Py_XNewRef(owner);
     hook->attribute = Py_XNewRef(attribute);
-    *find_entry(entries, mask, target) = (struct entry){target, hook};
+    *find_entry(entries, mask, key) = (struct entry){key, hook};
     hooks[count++] = hook;
     return hook;
 }

@@ -4,13 +4,14 @@
 
 #include "hook_technique.h"
 
-/* A hook that is not laid yet; takes over the points. NULL: no memory. Found by hook_list_find(). */
-struct hook *hook_list_new(const struct hook_technique *technique, PyObject *target,
-                           PyObject *owner, PyObject *attribute,
+/* A hook that is not laid yet; takes over the points. NULL: no memory. hook_list_find() finds it by its
+ * key, most often the target itself. */
+struct hook *hook_list_new(const struct hook_technique *technique, const void *key,
+                           PyObject *target, PyObject *owner, PyObject *attribute,
                            struct hook_point *points);
 
-/* The hook on an object, or NULL. Hot: called for each call of a hooked function. */
-struct hook *hook_list_find(const void *target);
+/* The hook with this key, or NULL. Hot: called for each call of a hooked function. */
+struct hook *hook_list_find(const void *key);
 
 /* The i-th hook, NULL after the last one. */
 struct hook *hook_list_at(unsigned i);

@@ -13,7 +13,7 @@ PyObject *hook_vectorcall(PyObject *callable, PyObject *const *args, size_t narg
 }
 
 /* Types and what the interpreter calls by other ways than this slot are no such objects. */
-static vectorcallfunc *slot_of(PyObject *object)
+vectorcallfunc *hook_object_slot(PyObject *object)
 {
     const PyTypeObject *type = Py_TYPE(object);
     if (!PyType_HasFeature(Py_TYPE(object), Py_TPFLAGS_HAVE_VECTORCALL) ||
@@ -27,7 +27,7 @@ static vectorcallfunc *slot_of(PyObject *object)
 
 static const char *lay(struct hook *hook)
 {
-    vectorcallfunc *slot = slot_of(hook->target);
+    vectorcallfunc *slot = hook_object_slot(hook->target);
     if (!slot || !*slot) {
         return "its type has no vectorcall slot in each object";
     }
@@ -38,7 +38,7 @@ static const char *lay(struct hook *hook)
 
 static const char *restore(struct hook *hook)
 {
-    vectorcallfunc *slot = slot_of(hook->target);
+    vectorcallfunc *slot = hook_object_slot(hook->target);
     if (*slot != hook_vectorcall && *slot != (vectorcallfunc)hook->original) {
         return "something else replaced it since";
     }

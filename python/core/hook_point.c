@@ -1,8 +1,11 @@
 #include "hook_point.h"
 
+#include "collector.h"
 #include "hook_inform.h"
+#include "hook_instance.h"
 #include "hook_name.h"
 #include "hook_pair.h"
+#include "hook_wait.h"
 #include "span_stack.h"
 #include <errno.h>
 #include <stdlib.h>
@@ -11,6 +14,7 @@
 enum { GROUPS_MOST = 64 };
 
 bool hook_is_on = true;
+static unsigned condition; /* flags of every span that begins now */
 
 /* Groups of which a call is open on this thread: the outermost one sets the bit. */
 static _Thread_local uint64_t open_groups __attribute__((tls_model(SS_TLS_MODEL)));
@@ -57,6 +61,16 @@ static int64_t count_of(const struct hook_point *point, PyObject *object)
     return number;
 }
 
+/* A number that the calling function has in a variable; 0: it has none. */
+static int64_t count_of_caller(const struct hook_point *point)
+{
+    PyObject *value = hook_instance_of_caller(point->counted);
+    const long long number = value && PyLong_Check(value) ? PyLong_AsLongLong(value) : -1;
+    Py_XDECREF(value);
+    PyErr_Clear();
+    return number < 0 ? 0 : number + point->most;
+}
+
 static int64_t argument_of_span(const struct hook_visit *visit, struct hook_call call,
                                 PyObject *result)
 {
@@ -66,6 +80,9 @@ static int64_t argument_of_span(const struct hook_visit *visit, struct hook_call
         const int64_t seen = (int64_t)(now - visit->batches);
         const int64_t most = point->most ? point->most : INT64_MAX;
         return seen <= 0 ? (point->most ? most : 1) : seen < most ? seen : most;
+    }
+    if (point->counted_at == HOOK_CALLER) {
+        return count_of_caller(point);
     }
     return count_of(point, point->counted_at == HOOK_RESULT
                                ? result
@@ -94,6 +111,7 @@ void hook_enter_with_options(const struct hook_point *point, struct hook_call ca
 {
     const int error = errno;
     ss_name name = 0;
+    collector_poke(); /* a step has such a call at least */
     point = find_point(point, call, &name);
     visit->group = 0;
     if (point && !(open_groups & point->group)) {
@@ -108,7 +126,8 @@ void hook_enter_with_options(const struct hook_point *point, struct hook_call ca
         } else {
             const unsigned asked =
                 point->options & HOOK_ASKS_TRAIN ? ask_train(point->query) : 0;
-            hook_begin(point, name, point->flags | asked, visit);
+            hook_begin(point, name, point->flags | asked | condition, visit);
+            hook_wait_begin(point, visit);
         }
         if (point->options & HOOK_BEGINS && point->by) {
             hook_pair_begin(argument_of(call, 0), name);
@@ -136,7 +155,7 @@ static void drop_span(const struct hook_visit *visit)
     }
 }
 
-static void rename_span(const struct hook_visit *visit, ss_name name)
+void hook_rename(const struct hook_visit *visit, ss_name name)
 {
     struct ss_open_span *open = own_span(visit);
     if (open) {
@@ -163,7 +182,7 @@ static bool has_moved(const struct hook_visit *visit, struct hook_call call,
         return false;
     }
     if (to_host) {
-        rename_span(visit, point->home_name);
+        hook_rename(visit, point->home_name);
     }
     return true;
 }
@@ -173,9 +192,10 @@ void hook_leave_with_options(const struct hook_visit *visit, struct hook_call ca
 {
     const struct hook_point *point = visit->point;
     const int error = errno;
-    unsigned flags = result ? 0 : hook_failure(point);
+    unsigned flags = point->flags | (result ? 0 : hook_failure(point));
     int64_t arg = 0;
     open_groups &= ~visit->group;
+    hook_wait_end(visit);
     if (result && point->options & HOOK_COUNTS) {
         arg = argument_of_span(visit, call, result);
     }
@@ -191,6 +211,14 @@ void hook_leave_with_options(const struct hook_visit *visit, struct hook_call ca
     }
     hook_inform_after(point, call, result);
     errno = error;
+}
+
+void hook_leave_unseen(const struct hook_visit *visit)
+{
+    if (visit->point) {
+        open_groups &= ~(visit->point->options ? visit->group : 0);
+        drop_span(visit);
+    }
 }
 
 static bool is_kind_of(PyObject *raised, PyObject *kind)
@@ -255,6 +283,16 @@ static int read_flags(PyObject *row, struct hook_point *point)
         point->flags = (uint16_t)(point->flags | 1u << bit);
     }
     return PyErr_Occurred() ? -1 : 0;
+}
+
+int hook_point_set_condition(const char *word)
+{
+    const int bit = *word ? FIND_WORD(word, flags_by_bit) : 0;
+    if (bit < 0) {
+        return -1;
+    }
+    condition = *word ? 1u << bit : 0;
+    return 0;
 }
 
 /* The bit of a group, which is made by its first row; 0: no group. */
@@ -322,7 +360,8 @@ static int read_name(PyObject *row, struct hook_point *point)
     if (!text || !prefix || !object || stage < 0 || role < 0 || scope < 0) {
         return -1;
     }
-    point->is_data = stage == SS_STAGE_DATA;
+    point->is_comm = stage == SS_STAGE_COMM;
+    point->is_data = stage == SS_STAGE_DATA || role == SS_ROLE_TRAIN_CALL;
     if (!(point->options & (HOOK_BY_TYPE | HOOK_BY_INSTANCE | HOOK_BY_ATTRIBUTE))) {
         point->name = ss_intern(text, (enum ss_stage)stage, (enum ss_role)role,
                                 (enum ss_scope)scope, *object ? object : NULL);
@@ -378,7 +417,7 @@ static int read_moves(PyObject *row, struct hook_point *point)
  * how many at most). */
 static int read_objects(PyObject *row, struct hook_point *point)
 {
-    if (hook_inform_read(row, point) != 0) {
+    if (hook_inform_read(row, point) != 0 || hook_wait_read(row, point) != 0) {
         return -1;
     }
     PyObject *query = PyDict_GetItemString(row, "query");

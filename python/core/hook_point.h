@@ -8,4 +8,7 @@
 struct hook_point *hook_point_new(PyObject *row);
 void hook_point_free(struct hook_point *point);
 
+/* From now on every span of a row with options has this flag; "": none. -1 with an exception. */
+int hook_point_set_condition(const char *word);
+
 #endif

@@ -39,6 +39,12 @@ extern const struct hook_technique hook_method;
 /* The vectorcall slot of one object whose type has such a slot in each instance. */
 extern const struct hook_technique hook_object;
 
+/* Where that slot of an object is; NULL: it has none. */
+vectorcallfunc *hook_object_slot(PyObject *object);
+
+/* The buffer slot of a class. */
+extern const struct hook_technique hook_buffer;
+
 /* An object of our own type in the place of an attribute of a class or a module. */
 extern const struct hook_technique hook_callable;
 

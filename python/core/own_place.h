@@ -12,10 +12,14 @@
 /* Records from here on, into a new run. 0, or SS_E with a sentence; then nothing is left behind. */
 int own_place_start(const struct place_wish *wish, struct ss_error *error);
 
-/* Ends the recording and brings the run to its place, if it was recorded elsewhere. */
+/* Ends the recording of this process. The one that started it brings the run to its place, if it was
+ * recorded elsewhere, without the GIL; so does the end of the interpreter. */
 void own_place_stop(void);
 
-/* Where the process records to, or recorded to last; NULL: it never did. */
+/* Remembers the run of `stepscope run`, if there is one. */
+void own_place_join(void);
+
+/* The run that the process records to, or recorded to last; NULL: it never did, or it is not known. */
 const char *own_place_dir(void);
 
 #endif

@@ -64,26 +64,34 @@ static int take_text(PyObject *object, const char **text)
     return object && !*text ? -1 : 0;
 }
 
+static PyObject *directory(PyObject *module, PyObject *unused)
+{
+    const char *dir = own_place_dir();
+
+    (void)module;
+    (void)unused;
+    return dir ? PyUnicode_DecodeFSDefault(dir) : Py_NewRef(Py_None);
+}
+
 static PyObject *start(PyObject *module, PyObject *const *arguments, Py_ssize_t count,
                        PyObject *names)
 {
     static const struct arguments_form form = {"start", {"dir", "name"}, 0, 2};
-    PyObject *given[2];
-    const char *parent, *name;
+    PyObject *given[2], *dir = NULL;
+    const char *name;
 
     (void)module;
-    if (arguments_take(&form, arguments, count, names, given) != 0)
-        return NULL;
-    if (take_text(given[0], &parent) != 0 || take_text(given[1], &name) != 0)
+    if (arguments_take(&form, arguments, count, names, given) != 0 ||
+        take_text(given[1], &name) != 0 ||
+        (given[0] && !PyUnicode_FSConverter(given[0], &dir)))
         return NULL;
     reason[0] = '\0';
     if (is_disabled())
         snprintf(reason, sizeof reason, "STEPSCOPE_DISABLE=1");
     else if (!notes_recording() && ss_start(NULL) != 0) /* no run to join */
-        start_own(parent, name);
-    if (!notes_recording())
-        Py_RETURN_NONE;
-    return PyUnicode_DecodeFSDefault(own_place_dir());
+        start_own(dir ? PyBytes_AS_STRING(dir) : NULL, name);
+    Py_XDECREF(dir);
+    return notes_recording() ? directory(NULL, NULL) : Py_NewRef(Py_None);
 }
 
 static PyObject *stop(PyObject *module, PyObject *unused)
@@ -101,17 +109,6 @@ static PyObject *status(PyObject *module, PyObject *unused)
     if (reason[0] && !notes_recording())
         return PyUnicode_FromFormat("off: %s", reason);
     return PyUnicode_DecodeFSDefault(ss_status());
-}
-
-static PyObject *directory(PyObject *module, PyObject *unused)
-{
-    const char *dir = own_place_dir();
-
-    (void)module;
-    (void)unused;
-    if (!dir)
-        Py_RETURN_NONE;
-    return PyUnicode_DecodeFSDefault(dir);
 }
 
 static PyObject *recording(PyObject *module, PyObject *unused)
@@ -138,14 +135,15 @@ static PyObject *step(PyObject *module, PyObject *const *arguments, Py_ssize_t c
     Py_RETURN_NONE;
 }
 
-static PyObject *counter(PyObject *module, PyObject *const *arguments, Py_ssize_t count)
+static PyObject *counter(PyObject *module, PyObject *const *arguments, Py_ssize_t count,
+                         PyObject *names)
 {
     static const struct arguments_form form = {"counter", {"name", "value"}, 2, 2};
     PyObject *given[2];
     ss_name name;
 
     (void)module;
-    if (arguments_take(&form, arguments, count, NULL, given) != 0 ||
+    if (arguments_take(&form, arguments, count, names, given) != 0 ||
         span_name(given[0], SS_STAGE_USER, &name) != 0)
         return NULL;
     const double value = PyFloat_AsDouble(given[1]);
@@ -155,7 +153,8 @@ static PyObject *counter(PyObject *module, PyObject *const *arguments, Py_ssize_
     Py_RETURN_NONE;
 }
 
-static PyObject *mark(PyObject *module, PyObject *const *arguments, Py_ssize_t count)
+static PyObject *mark(PyObject *module, PyObject *const *arguments, Py_ssize_t count,
+                      PyObject *names)
 {
     static const struct arguments_form form = {"mark", {"name", "text"}, 1, 2};
     PyObject *given[2];
@@ -163,7 +162,7 @@ static PyObject *mark(PyObject *module, PyObject *const *arguments, Py_ssize_t c
     ss_name name;
 
     (void)module;
-    if (arguments_take(&form, arguments, count, NULL, given) != 0 ||
+    if (arguments_take(&form, arguments, count, names, given) != 0 ||
         span_name(given[0], SS_STAGE_USER, &name) != 0 || take_text(given[1], &text) != 0)
         return NULL;
     ss_mark(name, text ? text : "");
@@ -205,10 +204,10 @@ static PyMethodDef methods[] = {
     {"step", FAST(step), METH_FASTCALL | METH_KEYWORDS,
      "step($module, samples=0)\n--\n\n"
      "Says that a training step starts here, with so many samples."},
-    {"counter", FAST(counter), METH_FASTCALL,
-     "counter($module, name, value, /)\n--\n\nRecords a number: a loss, a learning rate."},
-    {"mark", FAST(mark), METH_FASTCALL,
-     "mark($module, name, text='', /)\n--\n\nRecords that something happened."},
+    {"counter", FAST(counter), METH_FASTCALL | METH_KEYWORDS,
+     "counter($module, name, value)\n--\n\nRecords a number: a loss, a learning rate."},
+    {"mark", FAST(mark), METH_FASTCALL | METH_KEYWORDS,
+     "mark($module, name, text='')\n--\n\nRecords that something happened."},
     {"plan", FAST(plan), METH_FASTCALL | METH_KEYWORDS,
      "plan($module, steps=None, epochs=None, steps_per_epoch=None, batch=None)\n--\n\n"
      "Says what is known ahead, so that the time to the end can be told."},
@@ -217,5 +216,6 @@ static PyMethodDef methods[] = {
 
 int record_add(PyObject *module)
 {
+    own_place_join();
     return PyModule_AddFunctions(module, methods);
 }

@@ -8,11 +8,20 @@
 
 enum { COLUMNS = 80 };
 
+/* Called without the GIL. The text asks for the environment, which others change under it. */
+static void write_text(struct sink *sink, const struct report_input *input)
+{
+    const struct report_style style = {.columns = COLUMNS, .blocks = true};
+    const PyGILState_STATE state = PyGILState_Ensure();
+
+    report_text(sink, input, &style);
+    PyGILState_Release(state);
+}
+
 static int write_report(struct buf *out, struct ss_run *run,
                         const struct run_facts *facts, bool as_json)
 {
-    const struct report_style style = {.columns = COLUMNS, .blocks = true};
-    static struct sink sink; /* 16 KB; the GIL is held */
+    struct sink sink;
     struct feed feed;
     struct snapshot *snapshot;
     int failed = feed_snapshot(&feed, run, facts, &snapshot);
@@ -24,7 +33,7 @@ static int write_report(struct buf *out, struct ss_run *run,
         if (as_json)
             report_json(&sink, &input);
         else
-            report_text(&sink, &input, &style);
+            write_text(&sink, &input);
         failed = sink_flush(&sink);
     }
     snapshot_free(snapshot);
@@ -74,7 +83,9 @@ static PyObject *report(PyObject *module, PyObject *const *arguments, Py_ssize_t
         !PyUnicode_FSConverter(given[0], &path))
         return NULL;
     const bool as_json = given[1] == Py_True;
+    PyThreadState *state = PyEval_SaveThread(); /* it may take seconds */
     const int failed = read_run(&out, PyBytes_AS_STRING(path), as_json, &error);
+    PyEval_RestoreThread(state);
     if (failed)
         raise_error(&error, PyBytes_AS_STRING(path));
     else

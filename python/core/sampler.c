@@ -2,6 +2,7 @@
 
 #include "sampler.h"
 
+#include "at_exit.h"
 #include "collector.h"
 #include "frames.h"
 #include "frames_memory.h"
@@ -322,9 +323,14 @@ static PyMethodDef methods[] = {
     {NULL, NULL, 0, NULL},
 };
 
+static PyMethodDef at_exit = {"sampler_stop", stop, METH_NOARGS, NULL};
+
+/* An interpreter that ends takes down what the thread reads; the second is for one whose list of
+ * functions for its end was emptied. */
 int sampler_add(PyObject *module)
 {
     pthread_atfork(before_fork, after_fork, after_fork);
+    at_exit_call(&at_exit);
     (void)Py_AtExit(stop_at_exit);
     return PyModule_AddFunctions(module, methods);
 }

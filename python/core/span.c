@@ -188,20 +188,27 @@ static PyObject *make_span(PyObject *module, PyObject *const *arguments, Py_ssiz
     return stage < 0 ? NULL : find_scope(given[0], (enum ss_stage)stage);
 }
 
-static PyObject *make_stage(PyObject *module, PyObject *word)
+static PyObject *make_stage(PyObject *module, PyObject *const *arguments,
+                            Py_ssize_t count, PyObject *names)
 {
+    static const struct arguments_form form = {"stage", {"stage"}, 1, 1};
+    PyObject *word;
+
     (void)module;
+    if (arguments_take(&form, arguments, count, names, &word) != 0)
+        return NULL;
     const int stage = span_stage(word);
     return stage < 0 ? NULL : find_scope(word, (enum ss_stage)stage);
 }
 
-static PyObject *make_loop(PyObject *module, PyObject *const *arguments, Py_ssize_t count)
+static PyObject *make_loop(PyObject *module, PyObject *const *arguments, Py_ssize_t count,
+                           PyObject *names)
 {
     static const struct arguments_form form = {"loop", {"name"}, 0, 1};
     PyObject *name;
 
     (void)module;
-    if (arguments_take(&form, arguments, count, NULL, &name) != 0)
+    if (arguments_take(&form, arguments, count, names, &name) != 0)
         return NULL;
     if (name && check_text(name) != 0)
         return NULL;
@@ -216,12 +223,16 @@ static PyObject *make_loop(PyObject *module, PyObject *const *arguments, Py_ssiz
     return (PyObject *)scope;
 }
 
-static PyObject *make_epoch(PyObject *module, PyObject *number)
+static PyObject *make_epoch(PyObject *module, PyObject *const *arguments,
+                            Py_ssize_t count, PyObject *names)
 {
+    static const struct arguments_form form = {"epoch", {"number"}, 1, 1};
+    PyObject *number;
     uint64_t epoch;
 
     (void)module;
-    if (arguments_count(number, "number", &epoch) != 0)
+    if (arguments_take(&form, arguments, count, names, &number) != 0 ||
+        arguments_count(number, "number", &epoch) != 0)
         return NULL;
     struct scope *scope = scope_new(0);
     if (scope) {
@@ -236,15 +247,15 @@ static PyMethodDef methods[] = {
     {"span", (PyCFunction)(void (*)(void))make_span, METH_FASTCALL | METH_KEYWORDS,
      "span($module, name, stage='user')\n--\n\n"
      "Times the body of a with statement under this name."},
-    {"stage", make_stage, METH_O,
-     "stage($module, stage, /)\n--\n\n"
+    {"stage", (PyCFunction)(void (*)(void))make_stage, METH_FASTCALL | METH_KEYWORDS,
+     "stage($module, stage)\n--\n\n"
      "Times the body of a with statement as this stage of a training step: data,\n"
      "forward, backward, optimizer, eval, checkpoint, ..."},
-    {"loop", (PyCFunction)(void (*)(void))make_loop, METH_FASTCALL,
-     "loop($module, name='train', /)\n--\n\n"
+    {"loop", (PyCFunction)(void (*)(void))make_loop, METH_FASTCALL | METH_KEYWORDS,
+     "loop($module, name='train')\n--\n\n"
      "Says that the body of a with statement is a training loop."},
-    {"epoch", make_epoch, METH_O,
-     "epoch($module, number, /)\n--\n\n"
+    {"epoch", (PyCFunction)(void (*)(void))make_epoch, METH_FASTCALL | METH_KEYWORDS,
+     "epoch($module, number)\n--\n\n"
      "Says that the body of a with statement is an epoch."},
     {0},
 };

@@ -12,6 +12,7 @@
 #include "event.h"
 #include "span.h"
 #include "span_stack.h"
+#include "stack_room.h"
 
 struct timed {
     PyObject_HEAD vectorcallfunc vectorcall;
@@ -27,6 +28,9 @@ static PyObject *timed_call(PyObject *self, PyObject *const *arguments, size_t c
                             PyObject *names)
 {
     const struct timed *timed = (const struct timed *)self;
+
+    if (!stack_has_room())
+        return NULL;
     PyObject *function = Py_NewRef(timed->function);
     const ss_name name = timed->name; /* the call may free what stands for the function */
 
@@ -47,23 +51,13 @@ static PyObject *timed_call_flow(PyObject *self, PyObject *const *arguments, siz
     return flow_wrap(PyObject_Vectorcall(timed->function, arguments, count, names), name);
 }
 
-static int is_flow(PyObject *function)
-{
-    const int flow = CO_GENERATOR | CO_COROUTINE | CO_ASYNC_GENERATOR;
-
-    if (PyMethod_Check(function))
-        function = PyMethod_GET_FUNCTION(function);
-    return PyFunction_Check(function) &&
-           ((PyCodeObject *)PyFunction_GET_CODE(function))->co_flags & flow;
-}
-
 static PyObject *timed_new(PyObject *function, ss_name name)
 {
     struct timed *timed = PyObject_GC_New(struct timed, &timed_type);
 
     if (!timed)
         return NULL;
-    timed->vectorcall = is_flow(function) ? timed_call_flow : timed_call;
+    timed->vectorcall = flow_is_made_by(function) ? timed_call_flow : timed_call;
     timed->function = Py_NewRef(function);
     timed->weak_references = NULL;
     timed->name = name;
@@ -225,9 +219,9 @@ static PyObject *make_timed(PyObject *module, PyObject *const *arguments,
     if (Py_IS_TYPE(given[0], &PyStaticMethod_Type) ||
         Py_IS_TYPE(given[0], &PyClassMethod_Type))
         return time_method(given[0], given[1], (enum ss_stage)stage);
-    if (!PyCallable_Check(given[0])) {
+    if (!PyCallable_Check(given[0]) || PyType_Check(given[0])) {
         PyErr_Format(PyExc_TypeError, "timed() takes a function, not %.100s",
-                     Py_TYPE(given[0])->tp_name);
+                     PyType_Check(given[0]) ? "a class" : Py_TYPE(given[0])->tp_name);
         return NULL;
     }
     return time_plain(given[0], given[1], (enum ss_stage)stage);

@@ -28,7 +28,7 @@ try:
 except ImportError as _error:  # no extension for this interpreter: nothing to record with
     from . import _off as _core
 
-    _core.reason = str(_error)
+    _core.explain(str(_error))
 
 counter = _core.counter
 directory = _core.directory

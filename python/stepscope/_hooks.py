@@ -17,13 +17,17 @@ _CALLED_FROM_C = frozenset(
         "contains getattr setattr hash eq str repr").split())
 
 
+_MAKES_A_FLOW = 0x20 | 0x80 | 0x200  # generators, coroutines, asynchronous generators: inspect.CO_*
+
+
 class Hook(NamedTuple):
-    """One row. `target`: "module:Class.attribute", for a library "part of its path:symbol"."""
+    """One row. `target`: "module:Class.attribute", for a library "part of its path:symbol". Of what a
+    generator or async function makes each resume is a span; such a row has a stage and a name only."""
 
     target: str
     stage: str
     name: str
-    technique: str = "auto"  # function, method, object, callable, library
+    technique: str = "auto"  # function, method, object, callable, buffer, library
     role: str = ""
     scope: str = ""
     flags: tuple = ()
@@ -37,12 +41,14 @@ class Hook(NamedTuple):
     outermost: str = ""  # calls inside another one of this group record nothing
     query: str = ""  # "module:function" that says whether gradients are on: train or eval
     count: str = ""  # argument of the span: "len(result)", "result.nbytes", "len(1)", "1.nbytes",
-    # "batches(4)": got meanwhile, by the rows that end in a batch; at most 4, or any number for 0
+    # "batches(4)": got meanwhile, by the rows that end in a batch; at most 4, or any number for 0;
+    # "caller.i+1": one more than a variable of the caller
     part: str = ""  # begin: the span stays open; end: it is ended here (with `object`: that which
     # the same self began)
     ends: str = ""  # none: a result of None is the end of the data; duration_us, batch: hook_library.c
     before: Optional[Callable] = None  # before(arguments): the adapter is told of a call
     after: Optional[Callable] = None  # after(arguments, result, failed)
+    waits: str = ""  # while _core.hook_waits() says so: what to call time off the CPU inside the call
     keep: bool = False  # a compiler looks at it: never put another object in its place
     versions: str = ""  # such as ">=2.0,<3"
 
@@ -133,7 +139,7 @@ def _choose(target, attribute, keep):
     kind = type(function).__name__
     if kind in ("method_descriptor", "classmethod_descriptor", "builtin_function_or_method"):
         return "method"
-    if kind != "function":
+    if kind != "function" or (function.__code__.co_flags & _MAKES_A_FLOW and not keep):
         return "callable"
     version = sys.version_info[:2]
     if version == (3, 11):
@@ -146,11 +152,11 @@ def _choose(target, attribute, keep):
 def _point(row):
     """What the C side takes; keys that are not used are left out."""
     keys = ("stage", "name", "role", "scope", "flags", "of", "object", "attribute", "prefix",
-            "moves", "outermost", "part", "ends", "before", "after")
+            "moves", "outermost", "part", "ends", "before", "after", "waits")
     point = {key: getattr(row, key) for key in keys if getattr(row, key)}
     point.setdefault("stage", "")
     if row.whose.startswith("caller."):
-        point["caller"] = row.whose[len("caller."):]
+        point["caller"] = sys.intern(row.whose[len("caller."):])
     elif row.whose:
         point["named_after"] = int(row.whose)
     if row.query:
@@ -162,7 +168,11 @@ def _point(row):
 
 
 def _count(text):
-    """(-1 for the result, -2 for batches or which argument; attribute or None for len(); at most)."""
+    """(-1 for the result, -2 for batches, -3 for the caller or which argument; attribute, variable or
+    None for len(); at most, or what is added)."""
+    if text.startswith("caller."):
+        variable, _, more = text[len("caller."):].partition("+")
+        return (-3, sys.intern(variable), int(more or 0))
     if text.startswith("batches("):
         return (-2, None, int(text[len("batches("):-1]))
     if text.startswith("len(") and text.endswith(")"):

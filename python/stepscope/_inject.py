@@ -47,7 +47,15 @@ class _Loader:
         self._inner = inner
 
     def __getattr__(self, name):
+        # A copy is asked before it has anything inside.
+        if name == "_inner" or name.startswith("__"):
+            raise AttributeError(name)
         return getattr(self._inner, name)
+
+    def __reduce__(self):
+        from operator import itemgetter
+
+        return itemgetter(0), ((self._inner,),)  # whoever reads it needs nothing of ours
 
     def create_module(self, spec):
         create = getattr(self._inner, "create_module", None)

@@ -5,6 +5,7 @@
 #include "base/text.h"
 #include "base/units.h"
 #include "cli/info.h"
+#include "read/run.h"
 
 enum { COMMAND_COLUMNS = 210, TEXT_COLUMNS = 60 };
 
@@ -45,7 +46,8 @@ static void say_many_ends(struct page *page, const struct tally *tally)
 
     for (size_t i = 0; i < ss_run_processes(tally->run); i++) {
         enum ss_process_end end = ss_run_process(tally->run, i)->end;
-        counts[end <= SS_END_UNKNOWN ? end : SS_END_UNKNOWN]++;
+        counts[end <= SS_END_UNKNOWN ? end : SS_END_UNKNOWN] +=
+            run_is_training(tally->run, i);
     }
     for (unsigned end = 0; end <= SS_END_UNKNOWN; end++) {
         if (counts[end] == 0)
@@ -62,8 +64,9 @@ static void say_took(struct page *page, const struct tally *tally)
     char text[UNITS_SIZE];
 
     page_joined(page, units_duration(text, (int64_t)ns));
-    if (ss_run_processes(tally->run) == 1)
-        say_one_end(page, ss_run_process(tally->run, 0)->end);
+    if (run_training_processes(tally->run) == 1)
+        say_one_end(page,
+                    ss_run_process(tally->run, run_first_training(tally->run))->end);
     else
         say_many_ends(page, tally);
     page_field(page, "Took");
@@ -77,7 +80,7 @@ static void say_holds(struct page *page, const struct tally *tally)
     buf_add_text(&page->value, ", ");
     page_count(page, tally->sum.spans, "span", "spans");
     buf_add_text(&page->value, ", ");
-    page_count(page, ss_run_processes(tally->run), "process", "processes");
+    page_count(page, run_training_processes(tally->run), "process", "processes");
     buf_add_text(&page->value, ", ");
     page_count(page, tally->sum.threads, "thread", "threads");
     buf_add_text(&page->value, ", ");
@@ -90,8 +93,8 @@ static struct ss_text find_info(const struct tally *tally, const char *key)
 {
     struct ss_text value = ss_run_info(tally->run, SIZE_MAX, key);
 
-    if (value.size == 0 && ss_run_processes(tally->run) > 0)
-        value = ss_run_info(tally->run, 0, key);
+    if (value.size == 0 && run_training_processes(tally->run) > 0)
+        value = ss_run_info(tally->run, run_first_training(tally->run), key);
     return value;
 }
 
@@ -232,6 +235,32 @@ static void say_cost(struct page *page, const struct tally *tally)
     page_field(page, "Cost");
 }
 
+static void say_skipped(struct page *page, const struct tally_hook *hook)
+{
+    buf_add_text(&page->value, "skipped ");
+    page_text(page, (struct ss_text){hook->target.data, hook->target.size}, TEXT_COLUMNS);
+    buf_add_text(&page->value, ": ");
+    page_text(page, (struct ss_text){hook->reason.data, hook->reason.size}, TEXT_COLUMNS);
+    page_field(page, "");
+}
+
+static void say_installed(struct page *page, const struct tally *tally)
+{
+    const char *between = "installed ";
+
+    for (size_t i = 0; i < tally->hook_count; i++) {
+        const struct tally_hook *hook = &tally->hooks[i];
+        if (hook->skipped)
+            continue;
+        buf_add_text(&page->value, between);
+        page_text(page, (struct ss_text){hook->target.data, hook->target.size},
+                  TEXT_COLUMNS);
+        between = ", ";
+    }
+    if (page->value.size > 0)
+        page_field(page, "");
+}
+
 static void say_hooks(struct page *page, const struct tally *tally)
 {
     if (tally->kinds[SS_KIND_HOOK] == 0)
@@ -239,16 +268,10 @@ static void say_hooks(struct page *page, const struct tally *tally)
     buf_printf(&page->value, "%" PRIu64 " installed, %" PRIu64 " skipped",
                tally->kinds[SS_KIND_HOOK] - tally->hooks_skipped, tally->hooks_skipped);
     page_field(page, "Hooks");
-    for (size_t i = 0; i < tally->skipped_count; i++) {
-        const struct skipped_hook *hook = &tally->skipped[i];
-        buf_add_text(&page->value, "skipped ");
-        page_text(page, (struct ss_text){hook->target.data, hook->target.size},
-                  TEXT_COLUMNS);
-        buf_add_text(&page->value, ": ");
-        page_text(page, (struct ss_text){hook->reason.data, hook->reason.size},
-                  TEXT_COLUMNS);
-        page_field(page, "");
-    }
+    for (size_t i = 0; i < tally->hook_count; i++)
+        if (tally->hooks[i].skipped)
+            say_skipped(page, &tally->hooks[i]);
+    say_installed(page, tally);
 }
 
 static void say_records(struct page *page, const struct tally *tally)

@@ -3,6 +3,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "read/run.h"
+
 static void add(uint64_t *sum, uint64_t more)
 {
     *sum = more > INT64_MAX - *sum ? INT64_MAX : *sum + more;
@@ -21,9 +23,11 @@ void tally_extent(const struct ss_run *run, ss_ns *start_ns, ss_ns *end_ns)
     *end_ns = 0;
     for (size_t i = 0; i < ss_run_processes(run); i++) {
         const struct ss_process *process = ss_run_process(run, i);
-        if (i == 0 || process->start_ns < *start_ns)
+        if (!run_is_training(run, i) && run_training_processes(run) > 0)
+            continue;
+        if (*start_ns == 0 || process->start_ns < *start_ns)
             *start_ns = process->start_ns;
-        if (i == 0 || process->end_ns > *end_ns)
+        if (*end_ns == 0 || process->end_ns > *end_ns)
             *end_ns = process->end_ns;
     }
 }
@@ -46,18 +50,19 @@ static bool same(const struct buf *bytes, struct ss_text text)
 
 static void count_hook(struct tally *tally, const struct ss_record *record)
 {
-    struct ss_text target = record->u.text.a, reason = record->u.text.b;
+    const bool skipped = record->flags & SS_FLAG_FAILED;
+    const struct ss_text target = record->u.text.a;
+    const struct ss_text reason = skipped ? record->u.text.b : (struct ss_text){"", 0};
 
-    if (!(record->flags & SS_FLAG_FAILED))
-        return;
-    tally->hooks_skipped++;
-    for (size_t i = 0; i < tally->skipped_count; i++)
-        if (same(&tally->skipped[i].target, target) &&
-            same(&tally->skipped[i].reason, reason))
+    tally->hooks_skipped += skipped;
+    for (size_t i = 0; i < tally->hook_count; i++)
+        if (tally->hooks[i].skipped == skipped && same(&tally->hooks[i].target, target) &&
+            same(&tally->hooks[i].reason, reason))
             return;
-    if (tally->skipped_count == TALLY_MOST_HOOKS)
+    if (tally->hook_count == TALLY_MOST_HOOKS)
         return;
-    struct skipped_hook *hook = &tally->skipped[tally->skipped_count++];
+    struct tally_hook *hook = &tally->hooks[tally->hook_count++];
+    hook->skipped = skipped;
     buf_add(&hook->target, target.data, target.size);
     buf_add(&hook->reason, reason.data, reason.size);
 }
@@ -163,8 +168,8 @@ int tally_gather(struct tally *tally, struct ss_run *run, const char *path)
     for (size_t i = 0; i < lanes; i++)
         if (walk_lane(tally, i) != 0)
             return SS_E_NOMEM;
-    for (size_t i = 0; i < tally->skipped_count; i++)
-        if (tally->skipped[i].target.failed || tally->skipped[i].reason.failed)
+    for (size_t i = 0; i < tally->hook_count; i++)
+        if (tally->hooks[i].target.failed || tally->hooks[i].reason.failed)
             return SS_E_NOMEM;
     for (size_t i = 0; i < processes; i++)
         sum_process(tally, i);
@@ -177,8 +182,8 @@ int tally_gather(struct tally *tally, struct ss_run *run, const char *path)
 void tally_release(struct tally *tally)
 {
     for (size_t i = 0; i < TALLY_MOST_HOOKS; i++) {
-        buf_release(&tally->skipped[i].target);
-        buf_release(&tally->skipped[i].reason);
+        buf_release(&tally->hooks[i].target);
+        buf_release(&tally->hooks[i].reason);
     }
     free(tally->processes);
     free(tally->lanes);

@@ -6,7 +6,7 @@
 #include "base/buf.h"
 #include "stepscope/reader.h"
 
-enum { TALLY_MOST_HOOKS = 20, TALLY_THREAD_BYTES = 32 };
+enum { TALLY_MOST_HOOKS = 100, TALLY_THREAD_BYTES = 32 };
 
 struct stage_tally {
     uint64_t spans;
@@ -29,8 +29,9 @@ struct process_tally {
     uint64_t measured; /* spans of processes that measured it */
 };
 
-struct skipped_hook {
+struct tally_hook {
     struct buf target, reason;
+    bool skipped;
 };
 
 struct tally {
@@ -49,9 +50,9 @@ struct tally {
     uint64_t names; /* without the unnamed one of each process */
 
     uint64_t hooks_skipped;
-    struct skipped_hook
-        skipped[TALLY_MOST_HOOKS]; /* each target and reason once; the first ones */
-    size_t skipped_count;
+    struct tally_hook
+        hooks[TALLY_MOST_HOOKS]; /* each target and reason once; the first ones */
+    size_t hook_count;
 
     uint64_t dropped_by_stage[SS_STAGE_SLOTS];
     uint64_t reused, reused_by_stage[SS_STAGE_SLOTS];

@@ -12,16 +12,27 @@ static const char *base_name(const char *path)
     return slash && slash[1] ? slash + 1 : path;
 }
 
-/* "python3.11 -u train.py" is train.py, "python -m pkg.train" is pkg.train. */
+/* Options of Python that take the next word: -W, -X, also at the end of a bunch such as -uX. */
+static bool takes_a_word(const char *option)
+{
+    const char *letter = strpbrk(option, "WX");
+
+    return option[1] != '-' && letter && letter[1] == '\0';
+}
+
+/* "python3.11 -uX dev train.py" is train.py, "python -m pkg.train" is pkg.train. */
 static const char *name_of_command(char *const *command)
 {
     const char *own = base_name(command[0]);
 
     if (strncmp(own, "python", strlen("python")) != 0)
         return own;
-    for (char *const *word = command + 1; *word && strcmp(*word, "-c") != 0; word++)
+    for (char *const *word = command + 1; *word && strcmp(*word, "-c") != 0; word++) {
         if ((*word)[0] != '-')
             return base_name(*word);
+        if (takes_a_word(*word) && !*++word)
+            break;
+    }
     return own;
 }
 

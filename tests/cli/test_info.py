@@ -21,6 +21,7 @@ Cost      25.3 ns a span x 4 spans = 101 ns, <0.001 % of the time; helper thread
           150 us of CPU, 0.15 %
 Hooks     1 installed, 1 skipped
           skipped torch.foo: not there
+          installed torch.nn.Module
 Records   27 records: span 4, step 1, loop_begin 1, loop_end 1, epoch_begin 1,
           epoch_end 1, counter 1, mark 1, plan 1, calibration 1, hook 2,
           system 2, name 4, info 4, thread_begin 1, thread_end 1
@@ -130,7 +131,8 @@ class InfoText(CommandTest):
         self.assertIn("Open      process 2, thread 4712 loader", text)
         self.assertIn("Cost      25.3 ns a span x 8 spans = 202 ns", text)
         self.assertIn("Hooks     2 installed, 2 skipped\n"
-                      "          skipped torch.foo: not there\nRecords", text)
+                      "          skipped torch.foo: not there\n"
+                      "          installed torch.nn.Module\nRecords", text)
         self.assertTrue(text.endswith(RANKS), text)
 
     def test_more_processes_than_a_person_reads(self):
@@ -204,7 +206,8 @@ class InfoJson(CommandTest):
         self.assertEqual((found["samples"], found["names"], found["bytes"]), (32, 4, 65536))
         self.assertEqual(found["hooks"], {
             "installed": 1, "skipped": 1,
-            "reasons": [{"target": "torch.foo", "reason": "not there"}]})
+            "reasons": [{"target": "torch.foo", "reason": "not there"}],
+            "targets": ["torch.nn.Module"]})
 
     def test_a_process(self):
         process, = self.info(p=sample_runs.training(rank=1))["processes"]

@@ -1,6 +1,8 @@
 """What the tests of the Python layer share: the interpreters that there is an extension for, scripts
 run by them, with and without `stepscope run`, and what was recorded."""
 
+import fcntl
+import functools
 import glob
 import json
 import os
@@ -13,6 +15,7 @@ PROGRAM = os.environ.get("STEPSCOPE_BIN", os.path.join(BUILD, "stepscope"))
 PACKAGES = os.path.join(BUILD, "python")
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 PATIENCE_S = 600
+TOOLS = ("coverage", "debugpy", "ipython", "pytest")
 
 
 def ask(python, expression, *options):
@@ -32,6 +35,28 @@ def find_all():
 
 
 INTERPRETERS = find_all()
+
+
+@functools.lru_cache(None)
+def ready_tools():
+    """The Python of a virtual environment with TOOLS, made once a build from the newest interpreter;
+    None where packages can not be had. STEPSCOPE_TOOLS_PYTHON may name one that is ready."""
+    named = os.environ.get("STEPSCOPE_TOOLS_PYTHON")
+    if named or not INTERPRETERS:
+        return named
+    place = os.path.join(BUILD, "tools")
+    python, done = os.path.join(place, "bin/python"), os.path.join(place, "done")
+    with open(place + ".lock", "w", encoding="ascii") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)  # test files run beside each other
+        if not os.path.exists(done):
+            quiet = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL, "env": environment()}
+            make = [INTERPRETERS[-1], "-m", "venv", "--clear", place]
+            fill = [python, "-m", "pip", "install", "--retries", "1", *TOOLS]
+            if any(subprocess.run(command, check=False, **quiet).returncode for command in (make, fill)):
+                return None
+            with open(done, "w", encoding="ascii"):
+                pass
+    return python
 
 
 def environment(**more):

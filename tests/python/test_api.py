@@ -1,6 +1,7 @@
 """The calls of the module stepscope, by every interpreter: what they record, and what they leave alone."""
 
 import json
+import os
 import unittest
 
 from interpreters import PythonTest
@@ -118,8 +119,43 @@ assert raised(stepscope.step, "x") == "TypeError"
 assert raised(stepscope.step, samples=1, steps=2) == "TypeError"
 assert raised(stepscope.counter, "x", "y") == "TypeError"
 assert raised(stepscope.timed(), 3) == "TypeError"
+assert raised(stepscope.timed, dict) == raised(stepscope.timed, type("Own", (), {})) == "TypeError"
+assert raised(stepscope.epoch) == raised(stepscope.mark, name="a", number=1) == "TypeError"
 assert raised(stepscope.summary) == "ValueError"
+stepscope.counter(name="loss", value=1), stepscope.mark(name="a", text="b")
+stepscope.loop(name="fit"), stepscope.epoch(number=1), stepscope.stage(stage="data")
 stepscope.span("\\ud800"), stepscope.span("a\\0b"), stepscope.step(None)
+"""
+
+
+# No thread is asked to let go of the GIL: another one runs only while load() has let go by itself.
+BESIDE = """
+import json, sys, threading, time
+import stepscope
+run = stepscope.start()
+for _ in range(50000):
+    stepscope.step()
+stepscope.stop()
+sys.setswitchinterval(1e6)
+ready, inside, seen = threading.Event(), [], []
+
+def load():
+    end = time.monotonic() + 60
+    ready.set()
+    while not seen and time.monotonic() < end:
+        inside.append(1)
+        stepscope.load(run)
+        inside.clear()
+
+thread = threading.Thread(target=load)
+thread.start()
+ready.wait()
+while thread.is_alive() and not seen:
+    if inside:
+        seen.append(1)
+    time.sleep(0)  # lets go of the GIL by itself
+print(bool(seen))
+thread.join()
 """
 
 
@@ -173,6 +209,19 @@ class Api(PythonTest):
             self.python(python, script)
             self.assertEqual(self.files(), [])
 
+    def test_any_path_will_do_for_start(self):
+        script = """
+import os, pathlib, stepscope
+for place in (pathlib.Path("here"), os.fsdecode(b"odd-\\xff"), "there"):
+    run = stepscope.start(place)
+    stepscope.step()
+    stepscope.stop()
+    assert os.path.dirname(run) == os.path.realpath(place), (run, stepscope.status())
+    assert stepscope.load(run)
+"""
+        for python in self.each():
+            self.python(python, script)
+
     def test_disabled_start_records_nothing_and_says_why(self):
         for python in self.each():
             done = self.python(python, "import stepscope\nprint(stepscope.start())\n"
@@ -186,10 +235,27 @@ class Api(PythonTest):
                                "stepscope.step()\nprint(stepscope.status())")
             self.assertRegex(done.stdout, r"^None\noff: cannot make /proc/nowhere")
 
+    def test_a_run_is_named_after_the_script_whatever_the_options(self):
+        script = "import stepscope\nprint(stepscope.start())"
+        for python in self.each():
+            for options in (("-X", "dev"), ("-uX", "dev", "-W", "error"), ("-Xdev", "-Werror"), ()):
+                done = self.python(python, script, *options)
+                self.assertRegex(done.stdout, r"-script\.py(-\d+)?\n$", options)
+
+    def test_other_threads_run_while_a_run_is_read(self):
+        for python in self.each():
+            self.assertEqual(self.python(python, BESIDE).stdout, "True\n")
+
     def test_start_joins_the_run_of_the_command(self):
         for python in self.each():
             self.hooked(python, PLAIN_LOOP)
             self.assertEqual(self.report()["steps"]["count"], 40)
+
+    def test_start_after_the_environment_was_cleared(self):
+        script = "import os, stepscope\nstepscope.step()\nos.environ.clear()\nprint(stepscope.start())"
+        for python in self.each():
+            done = self.hooked(python, script)
+            self.assertEqual(os.path.realpath(done.stdout.strip()), os.path.realpath(f"{self.runs}/latest"))
 
     def test_nothing_is_kept_alive(self):
         script = """

@@ -32,9 +32,35 @@ gc.collect()
 gc.callbacks.clear()
 end = time.monotonic() + 60
 while not gc.callbacks and time.monotonic() < end:
-    time.sleep(0.001)  # 3.11 makes calls of other threads when the GIL changes hands
+    _core.step()  # whoever records an event looks
+    time.sleep(0.001)
 assert len(gc.callbacks) == 1
 gc.collect()
+"""
+
+# The collector closes a generator that was left suspended inside a span.
+FREES = """
+import gc
+import stepscope
+from stepscope import _core
+
+def left():
+    with stepscope.span("left"):
+        yield 1
+
+gc.disable()
+_core.step()
+_core.collector_start()
+with stepscope.span("outer"):
+    loop = [left()]
+    next(loop[0])
+    loop.append(loop)
+    del loop
+    assert gc.collect() > 0
+    with stepscope.span("inner"):
+        pass
+with stepscope.span("after"):
+    pass
 """
 
 
@@ -59,6 +85,14 @@ class Collector(PythonTest):
             self.assertTrue(any("put there again" in reason for reason in reasons), report["hooks"])
             spans = {span["name"]: span for span in report["spans"]}
             self.assertGreaterEqual(spans["gc generation 2"]["count"], 2)  # and maybe at exit
+
+    def test_a_pause_that_frees_a_generator_ends_no_span_of_the_script(self):
+        for python in self.each():
+            self.record(python, FREES)
+            lines = self.execute([PROGRAM, "dump", "--json", self.run_path]).stdout.splitlines()
+            depths = {record["name"]: record["depth"] for record in map(json.loads, lines)
+                      if record["kind"] == "span" and not record["name"].startswith("gc ")}
+            self.assertEqual(depths, {"outer": 0, "left": 1, "inner": 1, "after": 0})
 
 
 if __name__ == "__main__":

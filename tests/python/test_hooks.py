@@ -6,7 +6,8 @@ import unittest
 from interpreters import BUILD, PACKAGES, PROGRAM, PythonTest, environment
 
 HERE = os.path.dirname(os.path.abspath(__file__))
-CHECK = os.path.join(HERE, "fake_framework", "check_hooks.py")
+CHECKS = tuple(os.path.join(HERE, "fake_framework", name)
+               for name in ("check_hooks.py", "check_untouched.py"))
 
 
 class Hooks(PythonTest):
@@ -14,9 +15,10 @@ class Hooks(PythonTest):
         env = environment(PYTHONPATH=PACKAGES + os.pathsep + HERE, STEPSCOPE_BUILD=BUILD,
                           STEPSCOPE_BIN=PROGRAM)
         for python in self.each():
-            done = self.execute([python, *options, CHECK], env=env)
-            self.assertRegex(done.stderr, r"\nRan \d\d tests in .*\n\nOK\n$")
-            self.assertEqual(done.stdout, "")
+            for check in CHECKS:
+                done = self.execute([python, *options, check], env=env)
+                self.assertRegex(done.stderr, r"\nRan \d\d tests in .*\n\nOK\n$")
+                self.assertEqual(done.stdout, "")
 
     def test_every_kind_of_hook(self):
         self.check()

@@ -4,7 +4,7 @@ import os
 import shutil
 import unittest
 
-from interpreters import INTERPRETERS, PACKAGES, PythonTest, environment
+from interpreters import INTERPRETERS, PACKAGES, PythonTest, ask, environment
 
 BOOT = os.path.join(PACKAGES, "stepscope", "_boot")
 
@@ -49,20 +49,6 @@ if __name__ == "__main__":
             self.execute([python, "-m", "venv", "--without-pip", self.path("venv")])
             self.check(self.path("venv/bin/python"), "-c", SHOW)
 
-    def test_pytest_and_ipython_where_there_are_any(self):
-        self.write("test_it.py", f"def test_it():\n    assert {HERE}\n")
-        seen = 0
-        for python in self.each():
-            if self.execute([python, "-c", "import pytest"], expect=None).returncode == 0:
-                seen += 1
-                self.run_it(python, "-m", "pytest", "-q", "-p", "no:cacheprovider", "test_it.py")
-            if self.execute([python, "-c", "import IPython"], expect=None).returncode == 0:
-                done = self.run_it(python, "-m", "IPython", "--no-banner", "-c", SHOW,
-                                   IPYTHONDIR=self.path("ipython"))
-                self.assertIn("True", done.stdout)
-        if not seen:
-            self.skipTest("no interpreter has pytest")
-
 
 class Unseen(PythonTest):
     def test_the_script_finds_its_interpreter_as_without(self):
@@ -78,6 +64,34 @@ class Unseen(PythonTest):
             done = self.hooked(python, "import stepscope\nwith open('seen', 'w'): pass")
             self.assertEqual(self.files(), [])
             self.assertIn("nothing was recorded", done.stderr)
+
+    def test_development_mode_with_all_warnings_errors_says_nothing(self):
+        script = """
+import gc, json, stepscope, sys, threading
+
+@stepscope.timed
+def work():
+    with stepscope.span("inner"), stepscope.stage("data"):
+        stepscope.counter("loss", 0.5)
+        stepscope.mark("seen", "text")
+
+stepscope.plan(steps=20, batch=4)
+with stepscope.loop(), stepscope.epoch(1):
+    for _ in range(20):
+        stepscope.step(samples=4)
+        work()
+thread = threading.Thread(target=work)
+thread.start()
+thread.join()
+gc.collect()
+assert stepscope.load()["schema"]
+assert stepscope.recording() and stepscope.directory() and stepscope.status()
+"""
+        for python in self.each():
+            path = self.write("script.py", script)
+            for options in (("-X", "dev"), ("-X", "dev", "-W", "error"), ("-bb", "-W", "error")):
+                done = self.run_it("-q", python, *options, path)
+                self.assertEqual((done.stdout, done.stderr), ("", ""), options)
 
     def test_disabled(self):
         for python in self.each():
@@ -149,6 +163,17 @@ except ImportError:
             self.assertEqual((hooked.stdout, hooked.stderr), ("True\n", plain.stderr))
 
 
+# A build without the GIL, as far as an interpreter says.
+WITHOUT_GIL = f"""
+import sys
+sys.abiflags = "t"
+sys.path.insert(0, {BOOT!r})
+import site
+site.execsitecustomize()
+{SHOW}
+"""
+
+
 class NotHooked(PythonTest):
     def check(self, *command, says):
         self.runs = self.path("runs")
@@ -176,6 +201,47 @@ class NotHooked(PythonTest):
                 self.assertRegex(done.stderr, r"^stepscope: .*: took .*\nnothing was recorded\n"
                                               r"Hooks     none: Python \d\.\d+ is")
                 self.assertLessEqual(done.stderr.count("\n"), 15)
+
+    def test_a_build_without_the_gil_is_said_and_left_alone(self):
+        for python in self.each():
+            os.mkdir(self.runs)
+            done = self.execute([python, "-S", self.write("script.py", WITHOUT_GIL)],
+                                env=environment(STEPSCOPE_RUN=self.runs))
+            self.assertEqual((done.stdout, done.stderr), ("False\n", ""))
+            said, = os.listdir(self.runs)
+            with open(os.path.join(self.runs, said), encoding="utf-8") as file:
+                self.assertRegex(file.read(), r"^unhooked: Python 3\.\d+ is built without the GIL")
+
+    def test_an_extension_that_does_not_load_is_said_with_what_to_do(self):
+        package = self.path("broken/stepscope")
+        shutil.copytree(os.path.join(PACKAGES, "stepscope"), package,
+                        ignore=shutil.ignore_patterns("*.so.p"))
+        for name in os.listdir(package):
+            if name.endswith(".so"):
+                with open(os.path.join(package, name), "wb") as file:
+                    file.write(b"not an extension")
+        script = "import stepscope\nstepscope.step()\nprint(stepscope.status())"
+        for python in self.each():
+            done = self.hooked(python, script, PYTHONPATH=self.path("broken"))
+            self.assertIn("off: ", done.stdout)
+            self.assertRegex(done.stderr, r"(?m)^Hooks     none: Python 3\.\d+ does not load the "
+                                          r"extension: install stepscope again")
+            self.assertLessEqual(max(map(len, done.stderr.splitlines())), 80)
+
+    def test_one_that_is_hooked_does_not_hide_one_that_is_not(self):
+        package = self.path("broken/stepscope")
+        shutil.copytree(os.path.join(PACKAGES, "stepscope"), package,
+                        ignore=shutil.ignore_patterns("*.so", "*.so.p", "__pycache__"))
+        for python in self.each():
+            suffix = ask(python, "_imp.extension_suffixes()[0]")
+            with open(os.path.join(package, "_core" + suffix), "wb") as file:
+                file.write(b"not an extension")
+            inner = "import os, sys; sys.path.insert(0, %r); import stepscope" % self.path("broken")
+            script = ("import stepscope, subprocess, sys\nstepscope.counter('seen', 1)\n"
+                      "subprocess.run([sys.executable, '-c', %r], check=True)" % inner)
+            done = self.hooked(python, script)
+            self.assertRegex(done.stderr, r"Hooks     \d installed, 0 skipped\n(          .*\n)*"
+                                          r"          Python 3\.\d+ does not load the extension")
 
     def test_no_extension_for_the_interpreter(self):
         package = self.path("package/stepscope")
@@ -229,6 +295,16 @@ class Frameworks(PythonTest):
                              "import toyframe\nprint(type(toyframe.__loader__).__name__, "
                              "toyframe.__spec__.loader is toyframe.__loader__)")
             self.assertEqual(done.stdout, "False\nhooked toyframe True\nSourceFileLoader True\n")
+
+    def test_its_loader_can_be_copied_and_pickled(self):
+        script = """
+import copy, importlib.util, pickle
+loader = importlib.util.find_spec("toyframe").loader
+for same in (copy.copy(loader), copy.deepcopy(loader), pickle.loads(pickle.dumps(loader))):
+    print(type(same).__name__, same.path == loader.path)
+"""
+        for python in self.each():
+            self.assertEqual(self.boot(python, script).stdout, "SourceFileLoader True\n" * 3)
 
     def test_a_part_is_hooked_when_it_is_imported(self):
         self.write("package/stepscope/adapters/toyframe.py", "LATER = ('toyframe_part',)")

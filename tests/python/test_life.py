@@ -36,11 +36,58 @@ class Endings(PythonTest):
     def test_keyboard_interrupt(self):
         self.check_end("raise KeyboardInterrupt", -signal.SIGINT)
 
+    def check_end_inside(self, end, expect):
+        """A span that the process ends in stays, and so does what was before."""
+        for python in self.each():
+            self.hooked(python, STEPS + "with stepscope.span('open'):\n    " + end, expect=expect)
+            self.assertEqual(self.spans(), {"work": 10, "open": 1})
+
+    def test_interrupted_in_a_span(self):
+        # Whoever runs this in the background may have SIGINT ignored.
+        self.check_end_inside("signal.signal(signal.SIGINT, signal.default_int_handler)\n"
+                              "    os.kill(os.getpid(), signal.SIGINT)\n    signal.pause()",
+                              -signal.SIGINT)
+
+    def test_killed_in_a_span(self):
+        self.check_end_inside("os.kill(os.getpid(), signal.SIGKILL)", -signal.SIGKILL)
+
+    def test_ended_in_a_span_of_another_thread(self):
+        work = """
+def stay():
+    with stepscope.span("stays"):
+        entered.set()
+        threading.Event().wait()
+entered = threading.Event()
+threading.Thread(target=stay, daemon=True).start()
+entered.wait()
+"""
+        for end, expect in (("", 0), ("os._exit(4)", 4), ("os.kill(os.getpid(), 9)", -9)):
+            for python in self.each():
+                self.hooked(python, STEPS + work + end, expect=expect)
+                self.assertEqual(self.spans(), {"work": 10, "stays": 1})
+
     def test_uncaught_error_in_a_span(self):
         for python in self.each():
             done = self.hooked(python, STEPS + "with stepscope.span('bad'):\n    1 / 0", expect=1)
             self.assertIn("ZeroDivisionError", done.stderr)
             self.assertEqual(self.spans(), {"work": 10, "bad": 1})
+
+    def test_an_interpreter_that_takes_long_to_end(self):
+        """Its state is gone while functions of Py_AtExit run: here one that reads until a second has gone."""
+        script = """
+import ctypes, os, subprocess
+import stepscope
+reads, writes = os.pipe()
+subprocess.Popen(["sleep", "1"], pass_fds=[writes], stdin=subprocess.DEVNULL).returncode = 0
+os.close(writes)
+os.dup2(reads, 0)
+ctypes.pythonapi.Py_AtExit(ctypes.CDLL(None).getchar)
+stepscope.start()
+stepscope.step()
+"""
+        for python in self.each():
+            self.python(python, script)
+            self.assertEqual(len(self.files()), 1)
 
     def test_exit_inside_of_spans_keeps_them(self):
         for python in self.each():
@@ -87,6 +134,47 @@ with stepscope.span("last"):
             self.assertEqual(self.depths(), {"work": {0}, "left": {1}, "outer": {0}, "after": {0},
                                              "last": {0}})
 
+    def test_timed_generators_and_tasks_that_never_finish(self):
+        script = STEPS + """
+import asyncio
+
+@stepscope.timed
+def many():
+    while True:
+        yield 1
+
+@stepscope.timed
+async def forever():
+    await asyncio.Event().wait()
+
+async def main():
+    task = asyncio.ensure_future(forever())
+    await asyncio.sleep(0)
+    await asyncio.sleep(0)
+    with stepscope.span("beside"):
+        pass
+    task.cancel()
+
+kept = many()
+next(kept)
+with stepscope.span("between"):
+    pass
+del kept
+left = many()
+next(left)
+asyncio.run(main())
+with stepscope.span("last"):
+    pass
+"""
+        for python in self.each():
+            done = self.hooked(python, script, "-X", "dev", "-W", "error")
+            self.assertNotIn("Error", done.stderr)
+            counts = self.spans()
+            self.assertLessEqual({"many": 2, "between": 1, "beside": 1, "last": 1}.items(),
+                                 counts.items())
+            self.assertEqual(counts["forever"], 2)  # begun, and cancelled
+            self.assertEqual(set.union(*self.depths().values()), {0})
+
     def test_deeper_than_the_stack_goes_on(self):
         script = STEPS + """
 @stepscope.timed
@@ -98,6 +186,24 @@ with stepscope.span("after"):
 """
         for python in self.each():
             self.hooked(python, script)
+            self.assertEqual(self.spans()["after"], 1)
+
+    def test_recursion_without_end_is_an_exception(self):
+        script = STEPS + """
+sys.setrecursionlimit(10 ** 6)
+@stepscope.timed
+def down(n):
+    return down(n + 1)
+for _ in range(2):
+    try:
+        down(0)
+    except RecursionError:
+        print("ended")
+with stepscope.span("after"):
+    pass
+"""
+        for python in self.each():
+            self.assertEqual(self.hooked(python, script).stdout, "ended\n" * 2)
             self.assertEqual(self.spans()["after"], 1)
 
 
@@ -117,7 +223,9 @@ for _ in range(2500):
         for python in self.each():
             self.hooked(python, script)
             lost = self.report()["lost"]
-            self.assertEqual(self.spans()["short"], 10000, lost)
+            missing = 10000 - self.spans()["short"]  # a late helper loses some, and says so
+            self.assertGreaterEqual(missing, 0)
+            self.assertLessEqual(missing, lost["dropped"] + lost["threads"], lost)
             self.assertEqual(len(self.files()), 1)
 
     def test_fork_in_the_middle_without_a_warning(self):

@@ -6,7 +6,8 @@ import os
 import shutil
 import unittest
 
-from interpreters import BUILD, INTERPRETERS, PACKAGES, PROGRAM, PythonTest, ask, environment
+from interpreters import (BUILD, INTERPRETERS, PACKAGES, PROGRAM, ROOT, PythonTest, ask,
+                          environment)
 
 STEPS = "import stepscope\nfor _ in range(5):\n    stepscope.step()"
 
@@ -50,8 +51,24 @@ failed = subs.run_string(number, inside)
 assert failed is None, failed
 """
         for python in self.each():
-            self.hooked(python, script)
+            done = self.hooked(python, script)
             self.assertEqual(self.files(), [])
+            self.assertRegex(done.stderr, r"Hooks     none: a subinterpreter of Python 3\.\d+ is not")
+
+
+class Unsupported(PythonTest):
+    def test_no_extension_is_built_without_the_gil(self):
+        script = """
+import runpy, sys, sysconfig
+sysconfig.get_config_vars()["Py_GIL_DISABLED"] = int(sys.argv[1])
+runpy.run_path(sys.argv[2])
+"""
+        for python in self.each():
+            ask_it = [python, self.write("script.py", script)]
+            place = os.path.join(ROOT, "python/ask_interpreter.py")
+            self.assertIn("cpython-3", self.execute([*ask_it, "0", place]).stdout)
+            done = self.execute([*ask_it, "1", place], expect=1)
+            self.assertEqual(done.stderr, "free-threaded builds are not supported\n")
 
 
 class Installed(PythonTest):

@@ -1,10 +1,11 @@
-"""coverage and debugpy beside us, whichever of the two comes first: each does its own work."""
+"""pytest and IPython under us, coverage and debugpy beside us, whichever of the two comes first: each
+does its own work."""
 
 import json
-import os
+import re
 import unittest
 
-from interpreters import INTERPRETERS, PACKAGES, PythonTest, ask, environment
+from interpreters import INTERPRETERS, PACKAGES, PythonTest, ask, environment, ready_tools
 
 TRACED = """
 import stepscope
@@ -43,12 +44,19 @@ import part
 """
 
 
+# In a test and in a cell.
+USED = "import stepscope\nfor _ in range(5):\n    stepscope.step()\nwith stepscope.span('seen'): pass\n"
+
+
 def having(module):
-    """Interpreters for which we have an extension, and which have the module; STEPSCOPE_TOOLS_PYTHON
-    may name one that is not found otherwise, such as that of a virtual environment."""
-    named = os.environ.get("STEPSCOPE_TOOLS_PYTHON")
-    return [python for python in INTERPRETERS + ([named] if named else [])
+    """Interpreters for which we have an extension, and which have the module."""
+    made = ready_tools()
+    return [python for python in INTERPRETERS + ([made] if made else [])
             if ask(python, f"__import__('{module}').__name__") == module]
+
+
+def without_times(text):
+    return re.sub(r"\d+\.\d+s", "TIME", text)
 
 
 class Tools(PythonTest):
@@ -64,6 +72,29 @@ class Tools(PythonTest):
     def check_recorded(self):
         self.assertEqual(self.spans(), {"seen": 5})
         self.assertGreaterEqual(self.report()["steps"]["count"], 4)  # the last one has no end
+
+    def test_pytest(self):
+        test = "def test_it():\n" + "".join(f"    {line}\n" for line in USED.splitlines())
+        self.write("test_it.py", test)
+        self.write("test_bad.py", test + "    assert 1 == 2\n")
+        for python in self.with_tool("pytest"):
+            command = [python, "-m", "pytest", "-q", "-p", "no:cacheprovider"]
+            self.run_it(*command, "test_it.py")
+            self.assertEqual(self.spans(), {"seen": 1})
+            plain = self.execute([*command, "test_bad.py"], expect=1,
+                                 env=environment(PYTHONPATH=PACKAGES))
+            hooked = self.run_it(*command, "test_bad.py", expect=1)
+            self.assertEqual(without_times(hooked.stdout), without_times(plain.stdout))
+            self.assertEqual(self.spans(), {"seen": 1})
+
+    def test_ipython(self):
+        self.write("cell.ipy", USED + "%timeit -n1 -r1 stepscope.step()\n")
+        for python in self.with_tool("IPython"):
+            for arguments in (("-c", USED), ("cell.ipy",)):
+                done = self.run_it(python, "-m", "IPython", "--no-banner", *arguments,
+                                   IPYTHONDIR=self.path("ipython"))
+                self.assertNotIn("Error", done.stdout)
+                self.assertEqual(self.spans(), {"seen": 1})
 
     def lines_of(self, python):
         """Lines of the script that coverage saw, and those that it missed."""

@@ -8,14 +8,14 @@ import unittest
 
 from interpreters import INTERPRETERS, PACKAGES, PROGRAM, PythonTest, environment
 
-# Says itself what it used.
+# Says itself what it used so far, again and again.
 USES = """
 import mmap, resource, sys, time
 from stepscope import _core
 
-def used():
-    usage = resource.getrusage(resource.RUSAGE_THREAD)
-    return usage.ru_minflt, time.thread_time(), time.perf_counter()
+def tell():
+    _core.counter("own faults", resource.getrusage(resource.RUSAGE_THREAD).ru_minflt)
+    _core.counter("own cpu", time.thread_time())
 
 def fault():
     with mmap.mmap(-1, 1 << 20) as pages:
@@ -23,14 +23,13 @@ def fault():
             pages[at] = 1
 
 work = fault if sys.argv[1] == "busy" else lambda: time.sleep(0.01)
-before = used()
+end = time.perf_counter() + 3.3
 _core.step()
 _core.sampler_start(hz=100)
-while time.perf_counter() - before[2] < 2.6:
+while time.perf_counter() < end:
+    tell()
     work()
 _core.sampler_stop()
-faults, cpu, wall = (b - a for a, b in zip(before, used()))
-print(faults, cpu / wall)
 """
 
 THREADS = """
@@ -98,16 +97,26 @@ class Recorded(PythonTest):
 
 
 class Usage(Recorded):
+    def grown(self, records, name, first, last):
+        """By how much a counter of the script grew between two moments."""
+        told = [(r["time_ns"], r["value"]) for r in records
+                if r["kind"] == "counter" and r["name"] == name]
+        before, after = (max(value for at, value in told if at <= when) for when in (first, last))
+        return after - before
+
     def test_faults_and_cpu_time_of_the_loop_are_what_it_says_itself(self):
         for python in self.each():
             records = self.records(python, USES, "busy")
-            faults, cpu = map(float, self.out.split())
-            seen = sum(self.counters(records, "loop minor faults"))
+            looks = [r for r in records if r["kind"] == "counter" and r["name"] == "loop cpu"]
+            first, last = looks[0]["time_ns"], looks[-1]["time_ns"]
+            self.assertGreater(last, first)
+            seen = self.counters(records, "loop minor faults")[1:]  # each since the one before
+            faults = self.grown(records, "own faults", first, last)
             self.assertGreater(faults, 1000)
-            self.assertLessEqual(seen, faults)
-            self.assertGreater(seen, faults / 4)  # from the first look to the last one
-            shares = self.counters(records, "loop cpu")
-            self.assertAlmostEqual(sum(shares) / len(shares), cpu, delta=0.3)
+            self.assertAlmostEqual(sum(seen), faults, delta=faults * 0.15)
+            shares = [look["value"] for look in looks[1:]]
+            cpu = self.grown(records, "own cpu", first, last) * 1e9 / (last - first)
+            self.assertAlmostEqual(sum(shares) / len(shares), cpu, delta=0.15)
             self.assertTrue(self.counters(records, "loop major faults"))
 
     def test_a_loop_that_waits_uses_nothing(self):

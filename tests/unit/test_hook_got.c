@@ -150,6 +150,26 @@ static void a_patcher_that_came_later_is_left_alone(void **state)
     hook_got_release(&caller->got);
 }
 
+static void a_patcher_that_came_while_it_was_off_is_left_alone(void **state)
+{
+    struct caller *caller = *state;
+    struct hook_got later;
+    patch(caller);
+    assert_true(hook_got_restore(&caller->got));
+    assert_null(hook_got_find(&later, caller->name, "getppid"));
+    before_other = later.function;
+    assert_null(hook_got_patch(&later, (void *)other));
+    assert_non_null(hook_got_patch(&caller->got, (void *)replacement));
+    assert_int_equal(caller->parent(), getppid());
+    assert_int_equal(calls, 0);
+    assert_int_equal(other_calls, 1);
+    assert_true(hook_got_restore(&later));
+    assert_null(hook_got_patch(&caller->got, (void *)replacement));
+    assert_true(hook_got_restore(&caller->got));
+    hook_got_release(&later);
+    hook_got_release(&caller->got);
+}
+
 static void what_is_not_there_is_said(void **state)
 {
     struct caller *caller = *state;
@@ -197,6 +217,7 @@ int main(void)
             a_slot_that_the_loader_bound_meanwhile_is_patched_again, load_lazy, unload),
         FOR_BOTH(a_patcher_that_was_there_first_is_called_too),
         FOR_BOTH(a_patcher_that_came_later_is_left_alone),
+        FOR_BOTH(a_patcher_that_came_while_it_was_off_is_left_alone),
         FOR_BOTH(what_is_not_there_is_said),
         cmocka_unit_test_setup_teardown(a_read_only_slot_is_read_only_again, load_now,
                                         unload),

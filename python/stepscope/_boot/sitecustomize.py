@@ -24,8 +24,8 @@ def _why_not():
         return version + " is not CPython 3.10 to 3.13"
     if not (3, 10) <= sys.version_info[:2] < (3, 14):
         return version + " is not supported, only 3.10 to 3.13 are"
-    if not getattr(sys, "_is_gil_enabled", lambda: True)():
-        return version + " runs without the GIL, which is not supported"
+    if "t" in getattr(sys, "abiflags", ""):
+        return version + " is built without the GIL, which is not supported"
     return None
 
 

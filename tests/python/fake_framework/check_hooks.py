@@ -1,6 +1,5 @@
-"""What hooks do to a framework, and record of it; run by test_hooks.py in each interpreter.
-
-Each case lays its own hooks, calls, and looks at the spans of the run."""
+"""How hooks are laid in a framework, and what is recorded of it; run by test_hooks.py in each
+interpreter."""
 
 import array
 import asyncio
@@ -8,61 +7,21 @@ import copy
 import ctypes
 import gc
 import inspect
-import json
 import math
 import os
 import pickle
-import subprocess
 import sys
-import tempfile
-import threading
-import traceback
 import types
 import unittest
 import weakref
 
 import fake_framework
 from fake_framework import parts
+from fake_framework.hook_case import PARTS, HookCase, lay
 from stepscope import _core, _hooks
 from stepscope._hooks import Hook
 
-PARTS = "fake_framework.parts:"
 SEES_ALL = sys.version_info[:2] != (3, 11)  # through a Python function's vectorcall
-
-
-def lay(*rows):
-    adapter = types.ModuleType("fake_framework")
-    adapter.HOOKS = rows
-    return _hooks.install(adapter)
-
-
-class HookCase(unittest.TestCase):
-    def setUp(self):
-        self.place = tempfile.TemporaryDirectory()
-        self.addCleanup(self.place.cleanup)
-        self.addCleanup(_core.hooks_remove)
-
-    def lay(self, *rows):
-        self.assertEqual(lay(*rows), {})
-
-    def records(self, run):
-        done = subprocess.run([os.environ["STEPSCOPE_BIN"], "dump", "--json", run],
-                              check=True, stdout=subprocess.PIPE)
-        return [json.loads(line) for line in done.stdout.splitlines()]
-
-    def record(self, work):
-        """All records of a run of `work`."""
-        _core.start(self.place.name, "hooks")
-        self.addCleanup(_core.stop)
-        work()
-        _core.stop()
-        return self.records(_core.directory())
-
-    def spans(self, work):
-        return [r for r in self.record(work) if r["kind"] == "span"]
-
-    def names(self, work):
-        return [span["name"] for span in self.spans(work)]
 
 
 class Techniques(HookCase):
@@ -167,6 +126,41 @@ class Techniques(HookCase):
         self.assertIs(pickle.loads(pickle.dumps(parts.Adam.update)), parts.Optimizer.update)
         _core.hooks_off()
         self.assertNotIn("update", vars(parts.Adam))
+
+    def test_each_resume_of_a_generator_is_a_span(self):
+        rows = tuple(Hook(PARTS + "Trainer." + name, "data", name)
+                     for name in ("batches", "fetch", "stream"))
+        self.lay(*rows)
+        got = []
+
+        async def consume():
+            trainer = parts.Trainer()
+            return [i async for i in trainer.stream(2)], await trainer.fetch()
+
+        def work():
+            for i in parts.Trainer().batches(3):
+                with _core.span("outside"):
+                    got.append(i)
+            got.append(asyncio.run(consume()))
+
+        spans = self.spans(work)
+        self.assertEqual(got, [0, 1, 2, ([0, 1], 7)])
+        names = [span["name"] for span in spans]
+        self.assertEqual({name: names.count(name) for name in names},
+                         {"batches": 4, "outside": 3, "stream": 3, "fetch": 1})
+        self.assertFalse(any(span["depth"] for span in spans))
+
+    def test_a_row_that_could_only_time_the_making_of_a_generator_is_skipped(self):
+        target = PARTS + "Trainer.batches"
+        reason = "a call of it only makes a generator or coroutine"
+        for row in (Hook(target, "data", "x", "function"), Hook(target, "data", "x", keep=True),
+                    Hook(target, "data", "x", object="type"),
+                    Hook(target, "data", "x", flags=("train",))):
+            self.assertEqual(lay(row), {target: reason})
+        told = []
+        self.lay(Hook(target, "", "x", before=told.append))
+        self.assertEqual(list(parts.Trainer().batches(2)), [0, 1])
+        self.assertEqual(len(told), 1)
 
     def test_slots_of_a_library(self):
         for binding in ("lazy", "now"):
@@ -355,188 +349,6 @@ class Options(HookCase):
         self.assertEqual([s["flags"] for s in spans], [[], []])
 
 
-class Untouched(HookCase):
-    EVERYTHING = tuple(Hook(PARTS + path, "user", path) for path in (
-        "Model.__call__", "Model.forward", "Loader.__next__", "Trainer.batches", "Trainer.fetch",
-        "Trainer.factorial", "collate"))
-
-    def tracebacks(self):
-        texts = []
-        for work in (lambda: parts.Model(2)(-5), lambda: parts.Deeper().forward(-5),
-                     lambda: parts.collate(None), lambda: parts.Model.forward(),
-                     lambda: parts.Trainer().factorial("a"), lambda: math.sqrt(-1)):
-            try:
-                work()
-            except Exception:
-                texts.append(traceback.format_exc())
-        return texts
-
-    def test_tracebacks_are_the_same_to_the_byte(self):
-        plain = self.tracebacks()
-        self.assertEqual(len(plain), 6)
-        for technique in ("auto", "function", "callable"):
-            self.lay(*(row._replace(technique=technique) for row in self.EVERYTHING),
-                     Hook("math:sqrt", "user", "sqrt", "method"))
-            texts = []
-            self.record(lambda: texts.extend(self.tracebacks()))
-            self.assertEqual(texts, plain, technique)
-            _core.hooks_remove()
-
-    def test_generators_and_coroutines_and_recursion(self):
-        self.lay(*self.EVERYTHING)
-        got = []
-
-        def work():
-            trainer = parts.Trainer()
-            got.append((list(trainer.batches(3)), asyncio.run(trainer.fetch()), trainer.factorial(50)))
-
-        names = self.names(work)
-        self.assertEqual(got, [([0, 1, 2], 7, math.factorial(50))])
-        self.assertEqual(names.count("Trainer.factorial"), 51)
-
-    def test_recursion_without_end_raises_as_ever(self):
-        self.lay(Hook(PARTS + "Trainer.factorial", "user", "factorial"))
-
-        def work():
-            with self.assertRaises(RecursionError):
-                parts.Trainer().factorial(10 ** 6)
-            self.assertEqual(parts.Trainer().factorial(3), 6)
-
-        self.record(work)
-
-    def test_references_are_the_same_after_many_calls(self):
-        self.lay(*self.EVERYTHING, Hook("fake_framework:compiled", "user", "jit", "object"),
-                 Hook("array:array.append", "user", "append", "method"))
-        model, items, numbers = parts.Model(), [1, 2], array.array("i")
-
-        def work():
-            for _ in range(200):
-                model(1)
-                parts.collate(items)
-                fake_framework.compiled(items)
-                numbers.append(1)
-                try:
-                    model(-1)
-                except ValueError:
-                    pass
-
-        things = (model, items, numbers, parts.Model, ValueError)
-        work()
-        gc.collect()
-        before = [sys.getrefcount(thing) for thing in things], len(gc.get_objects())
-        self.record(work)
-        gc.collect()
-        self.assertEqual([sys.getrefcount(thing) for thing in things], before[0])
-        self.assertLess(len(gc.get_objects()) - before[1], 100)
-
-    def test_what_is_hooked_is_kept_until_the_hook_is_removed(self):
-        space = {}
-        exec("def short(): return 1", space)
-        parts.short = space.pop("short")
-        alive = weakref.ref(parts.short)
-        self.lay(Hook(PARTS + "short", "user", "short", "function"))
-        del parts.short
-        gc.collect()
-        self.assertEqual(alive()(), 1)
-        _core.hooks_remove()
-        gc.collect()
-        self.assertIsNone(alive())
-
-    def test_nothing_is_kept_alive(self):
-        self.lay(Hook(PARTS + "Optimizer.update", "optimizer", "update", object="instance"))
-        kind = type("Short", (parts.Optimizer,), {})
-        optimizer = kind()
-        alive = weakref.ref(optimizer), weakref.ref(kind)
-        self.record(optimizer.update)
-        del optimizer, kind
-        gc.collect()
-        self.assertEqual([ref() for ref in alive], [None, None])
-
-    def test_threads(self):
-        self.lay(*self.EVERYTHING)
-
-        def work():
-            threads = [threading.Thread(target=lambda: [parts.Model(1)(1) for _ in range(200)])
-                       for _ in range(8)]
-            for thread in threads:
-                thread.start()
-            for thread in threads:
-                thread.join()
-
-        spans = [s for s in self.spans(work) if s["name"] == "Model.__call__" and s["depth"] == 0]
-        self.assertEqual(len(spans), 8 * 200)
-        self.assertFalse(any(s["flags"] for s in spans))
-
-    def test_a_fork_in_the_middle_of_a_call(self):
-        self.lay(Hook(PARTS + "Model.__call__", "forward", "call", outermost="forward"))
-        original = parts.Model.forward
-        self.addCleanup(setattr, parts.Model, "forward", original)
-        children = []
-
-        def fork(model, number):
-            children.append(os.fork())
-            return number
-
-        def work():
-            parts.Model.forward = fork
-            parts.Model()(1)
-            parts.Model.forward = original
-            if children == [0]:
-                os._exit(0 if parts.Model()(1) == 2 else 1)
-            self.assertEqual(os.waitpid(children[0], 0)[1], 0)
-
-        records = self.record(work)
-        spans = [(r["process"], r["name"], r["flags"]) for r in records if r["kind"] == "span"]
-        self.assertEqual(sorted(spans), [(0, "call", []), (1, "call", [])])
-        told = {(r["process"], r["target"]) for r in records if r["kind"] == "hook"}
-        self.assertEqual({process for process, _ in told}, {0, 1})
-
-
-    def test_a_span_that_took_the_place_of_the_call_is_left_open(self):
-        self.lay(Hook(PARTS + "Model.__call__", "user", "call"),
-                 Hook(PARTS + "Record.__exit__", "user", "call", part="end"),
-                 Hook(PARTS + "Record.__enter__", "user", "other", part="begin"),
-                 Hook(PARTS + "collate", "user", "collate"))
-        original = parts.Model.forward
-        self.addCleanup(setattr, parts.Model, "forward", original)
-        record = parts.Record("x")
-
-        def replace(model, number):
-            record.__class__.__exit__(*(record, None, None, None))
-            record.__class__.__enter__(*(record,))
-
-        def work():
-            parts.Model.forward = replace
-            parts.Model()(1)
-            parts.collate(())
-
-        spans = {s["name"]: (s["depth"], s["flags"]) for s in self.spans(work)}
-        self.assertEqual((spans["call"], spans["collate"]), ((0, []), (1, [])))
-
-    def test_another_recording_starts_in_the_middle_of_a_call(self):
-        self.lay(Hook(PARTS + "Model.__call__", "user", "call"),
-                 Hook(PARTS + "Record.__enter__", "user", "open", part="begin"),
-                 Hook(PARTS + "Record.__exit__", "user", "open", part="end"),
-                 Hook(PARTS + "collate", "user", "collate"))
-        original = parts.Model.forward
-        self.addCleanup(setattr, parts.Model, "forward", original)
-        record = parts.Record("x")
-
-        def restart(model, number):
-            _core.stop()
-            _core.start(self.place.name, "again")
-            record.__class__.__enter__(*(record,))
-
-        def work():
-            parts.Model.forward = restart
-            parts.Model()(1)
-            parts.collate(())
-            record.__class__.__exit__(*(record, None, None, None))
-
-        spans = [(s["name"], s["depth"], s["flags"]) for s in self.spans(work)]
-        self.assertEqual(spans, [("collate", 1, []), ("open", 0, [])])
-
-
 class Adapters(HookCase):
     """What a row tells an adapter, and what an adapter wraps by itself."""
 
@@ -590,58 +402,6 @@ class Adapters(HookCase):
         before = _core.hook_batches()
         self.assertEqual([s["arg"] for s in self.spans(work)], [4, 2, 4, 4])
         self.assertEqual(_core.hook_batches() - before, 11)
-
-
-class Switch(HookCase):
-    ROWS = (Hook(PARTS + "Model.__call__", "user", "function", "function"),
-            Hook("array:array.append", "user", "method", "method"),
-            Hook("fake_framework:compiled", "user", "object", "object"),
-            Hook(PARTS + "collate", "user", "callable", "callable"))
-
-    def work(self):
-        parts.Model()(1)
-        array.array("i").append(1)
-        fake_framework.compiled(())
-        parts.collate(())
-
-    def test_off_restores_and_on_lays_again(self):
-        plain = parts.collate
-        everything = ["callable", "function", "method", "object"]
-        self.lay(*self.ROWS)
-        self.assertEqual(sorted(self.names(self.work)), everything)
-        self.assertEqual(_core.hooks_off(), 0)
-        self.assertIs(parts.collate, plain)
-        self.assertEqual(self.names(lambda: (self.work(), _core.step())), [])
-        self.assertEqual(_core.hooks_on(), 0)
-        self.assertEqual(sorted(self.names(self.work)), everything)
-
-    def test_laying_twice_is_reported(self):
-        self.lay(*self.ROWS)
-        self.assertEqual(set(lay(*self.ROWS).values()), {"it is hooked already"})
-        self.assertEqual(len(self.names(self.work)), 4)
-
-    def test_laying_what_is_off_is_reported(self):
-        self.lay(*self.ROWS)
-        _core.hooks_off()
-        self.assertEqual(set(lay(*self.ROWS).values()), {"it is hooked already"})
-        self.assertEqual(_core.hooks_on(), 0)
-        self.assertEqual(len(self.names(self.work)), 4)
-
-    def test_what_somebody_else_replaced_is_left_alone_and_hands_on(self):
-        self.lay(Hook(PARTS + "collate", "user", "collate", "callable"))
-        hooked = parts.collate
-        parts.collate = lambda items: hooked(items)
-        self.addCleanup(setattr, parts, "collate", hooked.__wrapped__)
-        self.assertEqual(_core.hooks_off(), 1)
-        self.assertEqual(self.names(lambda: (parts.ready(), _core.step())), [])
-        self.assertEqual(parts.ready(), [0, 1, 2])
-
-    def test_off_inside_a_call(self):
-        self.lay(Hook(PARTS + "Model.__call__", "user", "call"))
-        original = parts.Model.forward
-        parts.Model.forward = lambda self, number: _core.hooks_remove()
-        self.addCleanup(setattr, parts.Model, "forward", original)
-        self.assertEqual(self.names(lambda: parts.Model()(1)), ["call"])
 
 
 if __name__ == "__main__":

@@ -97,6 +97,19 @@ class Trainer:
     async def fetch(self):
         return 7
 
+    async def stream(self, count):
+        """An asynchronous generator."""
+        for i in range(count):
+            yield i
+
+    def fails(self, at):
+        """A generator that breaks down in the middle."""
+        for i in range(5):
+            yield 1 // (at - i)
+
+    async def fails_later(self):
+        raise KeyError("later")
+
     def factorial(self, n):
         return n * self.factorial(n - 1) if n else 1
 
