@@ -1,6 +1,10 @@
-"""Training that fails, in the way that is asked for: keras_errors.py callback|layer."""
+"""Training that fails, in the way that is asked for: keras_errors.py
+callback|layer|data|interrupt|kill.
+
+In the fifth batch, but for the layer, which fails when it is called first."""
 
 import os
+import signal
 import sys
 
 os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
@@ -8,22 +12,35 @@ os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
 import keras
 import numpy as np
 
+CASE = sys.argv[1]
+
 
 class Bad(keras.callbacks.Callback):
     def on_train_batch_end(self, batch, logs=None):
-        if batch == 4 and sys.argv[1] == "callback":
+        if batch == 4 and CASE == "callback":
             raise ValueError("bad callback")
+        if batch == 4 and CASE == "interrupt":
+            os.kill(os.getpid(), signal.SIGINT)
+        if batch == 4 and CASE == "kill":
+            os.kill(os.getpid(), signal.SIGKILL)
 
 
 class Broken(keras.layers.Layer):
     def call(self, x):
-        if sys.argv[1] == "layer":
-            raise ValueError("bad layer")
-        return x
+        raise ValueError("bad layer")
 
 
-model = keras.Sequential([keras.layers.Input((8,)), keras.layers.Dense(1)])
-if sys.argv[1] == "layer":
-    model = keras.Sequential([Broken(), keras.layers.Dense(1)])
+def generate():
+    for number in range(10):
+        if number == 4:
+            raise ValueError("bad data")
+        yield np.zeros((16, 8)), np.zeros((16, 1))
+
+
+layers = [Broken()] if CASE == "layer" else [keras.layers.Input((8,))]
+model = keras.Sequential([*layers, keras.layers.Dense(1)])
 model.compile("sgd", "mse")
-model.fit(np.zeros((160, 8)), np.zeros((160, 1)), batch_size=16, verbose=0, callbacks=[Bad()])
+if CASE == "data":
+    model.fit(generate(), verbose=0)
+else:
+    model.fit(np.zeros((160, 8)), np.zeros((160, 1)), batch_size=16, verbose=0, callbacks=[Bad()])

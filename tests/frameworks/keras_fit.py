@@ -1,65 +1,19 @@
-"""Trains a small Keras model in one of many ways: keras_fit.py CASE [MILLISECONDS].
+"""Trains a small Keras model in many ways, one after the other: keras_fit.py CASE...
 
-Prints what came out, to be compared bit by bit, and after that how long it slept, by its own clock, at
-each place that the case slows down. Every epoch has 10 batches of 16."""
+Prints for each case what came out, to be compared bit by bit. An epoch has 10 batches of 16
+rows. Works on every backend; the cases that need TensorFlow are those of TENSORFLOW."""
 
-import contextlib
 import hashlib
 import json
 import os
 import sys
-import time
 
 os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
 
 import keras
 import numpy as np
-import tensorflow as tf
 
-CASE = sys.argv[1]
-DELAY_S = float(sys.argv[2]) / 1e3 if len(sys.argv) > 2 else 0.0
 BATCHES, BATCH = 10, 16
-
-slept = {}
-
-
-@contextlib.contextmanager
-def timed(place):
-    start = time.perf_counter_ns()
-    yield
-    slept.setdefault(place, []).append(time.perf_counter_ns() - start)
-
-
-def sleep(place):
-    with timed(place):
-        time.sleep(DELAY_S)
-
-
-class Slow(keras.callbacks.Callback):
-    def on_train_batch_begin(self, batch, logs=None):
-        sleep("Slower.on_train_batch_begin")
-
-    def on_train_batch_end(self, batch, logs=None):
-        sleep("Slower.on_train_batch_end")
-
-    def on_epoch_end(self, epoch, logs=None):
-        sleep("Slower.on_epoch_end")
-
-
-class Slower(Slow):
-    """Its epoch end is one call, though two classes have a part in it."""
-
-    def on_epoch_end(self, epoch, logs=None):
-        super().on_epoch_end(epoch, logs)
-
-    def on_test_batch_end(self, batch, logs=None):
-        sleep("Slower.on_test_batch_end")
-
-
-class Saves(keras.callbacks.Callback):
-    def on_epoch_end(self, epoch, logs=None):
-        with timed("Model.save_weights"):
-            self.model.save_weights("here.weights.h5")
 
 
 class Predicts(keras.callbacks.Callback):
@@ -67,100 +21,150 @@ class Predicts(keras.callbacks.Callback):
         self.model.predict(inputs[:BATCH], verbose=0)
 
 
+class Noise(keras.layers.Layer):
+    """Random numbers that the framework itself makes, in the graph."""
+
+    def call(self, x):
+        import tensorflow as tf
+
+        return x + tf.random.normal(tf.shape(x), stddev=0.01)
+
+
 class Rows(keras.utils.PyDataset):
     def __len__(self):
         return BATCHES
 
     def __getitem__(self, at):
-        return inputs[at * BATCH:][:BATCH], targets[at * BATCH:][:BATCH]
+        return batch_at(at)
+
+
+def batch_at(at):
+    return inputs[at * BATCH:][:BATCH], targets[at * BATCH:][:BATCH]
 
 
 def generate():
     for at in range(BATCHES):
-        yield inputs[at * BATCH:][:BATCH], targets[at * BATCH:][:BATCH]
+        yield batch_at(at)
+
+
+def slices():
+    import tensorflow as tf
+
+    return tf.data.Dataset.from_tensor_slices((inputs, targets)).batch(BATCH)
 
 
 def unknown_length():
+    import tensorflow as tf
+
     shapes = tf.TensorSpec((BATCH, 8)), tf.TensorSpec((BATCH, 1))
     return tf.data.Dataset.from_generator(generate, output_signature=shapes)
 
 
-def slow_map(prefetch):
-    """A dataset whose map sleeps once a batch, on a thread of TensorFlow's."""
+def make_two_devices():
+    import tensorflow as tf
 
-    def wait(batch):
-        sleep("map")
-        return batch
-
-    data = tf.data.Dataset.from_tensor_slices((inputs, targets)).batch(BATCH)
-    data = data.map(lambda x, y: (tf.ensure_shape(
-        tf.numpy_function(wait, [x], tf.float32), (BATCH, 8)), y))
-    options = tf.data.Options()
-    options.experimental_optimization.inject_prefetch = False
-    return data.prefetch(4).with_options(options) if prefetch else data.with_options(options)
+    device = tf.config.list_physical_devices("CPU")[0]
+    tf.config.set_logical_device_configuration(device, [tf.config.LogicalDeviceConfiguration()] * 2)
 
 
-def make_model():
+def make_model(*first, **compiled):
     made = keras.Sequential([
-        keras.layers.Input((8,)), keras.layers.Dense(16, activation="relu"),
+        keras.layers.Input((8,)), *first, keras.layers.Dense(16, activation="relu"),
         keras.layers.BatchNormalization(), keras.layers.Dropout(0.2), keras.layers.Dense(1)])
-    made.compile("adam", "mse", steps_per_execution=4 if CASE.startswith("four") else 1,
-                 run_eagerly=CASE == "eager", jit_compile=CASE == "jit")
+    made.compile("adam", "mse", **compiled)
     return made
 
 
-def scope():
-    if CASE != "mirrored":
-        return contextlib.nullcontext()
-    device = tf.config.list_physical_devices("CPU")[0]
-    tf.config.set_logical_device_configuration(device, [tf.config.LogicalDeviceConfiguration()] * 2)
-    return tf.distribute.MirroredStrategy(["CPU:0", "CPU:1"]).scope()
+def fit(model, *data, epochs=2, **more):
+    given = data or (inputs, targets)
+    batch = {} if data else {"batch_size": BATCH}
+    return model.fit(*given, **batch, **{"epochs": epochs, "verbose": 0, **more})
 
 
-def train():
-    """Gives the history, where there is one."""
-    arrays = {"x": inputs, "y": targets, "batch_size": BATCH}
-    if CASE == "callbacks":
-        given = keras.callbacks.LambdaCallback(on_epoch_begin=lambda *_: sleep("LambdaCallback"))
-        return model.fit(**arrays, epochs=6, verbose=2, validation_data=(inputs[:32], targets[:32]),
-                         callbacks=[Slower(), given, Saves(), keras.callbacks.EarlyStopping(patience=9)])
-    if CASE == "map":
-        return model.fit(slow_map(False), epochs=6, verbose=0)
-    if CASE == "prefetch":
-        return model.fit(slow_map(True), epochs=6, verbose=0, callbacks=[Slow()])
-    if CASE == "by_hand":
-        for batch in list(generate()) * 6:
-            model.train_on_batch(*batch)
-            sleep("other")
-        return None
-    if CASE == "predicts":
-        return model.fit(**arrays, epochs=2, verbose=0, callbacks=[Predicts()])
-    if CASE == "weighted":
-        return model.fit(**arrays, epochs=2, verbose=0, sample_weight=np.linspace(0, 1, len(inputs)))
-    if CASE == "again":
-        for _ in range(3):
-            history = model.fit(**arrays, epochs=2, verbose=0)
-        return history
-    if CASE == "four_endless":
-        data = tf.data.Dataset.from_tensor_slices((inputs, targets)).batch(BATCH).repeat()
-        return model.fit(data, epochs=2, verbose=0, steps_per_epoch=BATCHES)
-    if CASE == "generator":
-        return model.fit(generate(), epochs=1, verbose=0)
-    if CASE == "unknown":
-        return model.fit(unknown_length(), epochs=2, verbose=0)
-    if CASE == "dataset":
-        return model.fit(Rows(workers=2), epochs=2, verbose=0)
-    return model.fit(**arrays, epochs=2, verbose=0)
+def three_times():
+    model = make_model()
+    return model, [fit(model) for _ in range(3)][-1]
 
+
+def by_hand():
+    model = make_model()
+    for batch in generate():
+        model.train_on_batch(*batch)
+    return model, None
+
+
+def evaluates():
+    model = make_model()
+    past = fit(model, validation_data=(inputs[:48], targets[:48]), validation_batch_size=BATCH)
+    model.evaluate(inputs, targets, batch_size=BATCH, verbose=0)
+    model.predict(inputs, batch_size=BATCH, verbose=0)
+    model.test_on_batch(*batch_at(0))
+    return model, past
+
+
+def mirrored():
+    import tensorflow as tf
+
+    with tf.distribute.MirroredStrategy(["CPU:0", "CPU:1"]).scope():
+        model = make_model()
+    return model, fit(model)
+
+
+def case(*data, first=(), compiled=(), **more):
+    """One call of fit."""
+    def train():
+        model = make_model(*[make() for make in first], **dict(compiled))
+        return model, fit(model, *[make() for make in data], **more)
+
+    return train
+
+
+ANY = {
+    "arrays": case(),
+    "weighted": case(sample_weight=np.linspace(0, 1, BATCHES * BATCH)),
+    "generator": case(generate, epochs=1),
+    "workers": case(lambda: Rows(workers=2)),
+    "eager": case(compiled={"run_eagerly": True}),
+    "predicts": case(callbacks=[Predicts()], epochs=1),
+    "stops": case(callbacks=[keras.callbacks.EarlyStopping("loss", min_delta=9.0)], epochs=4),
+    "evaluates": evaluates,
+    "again": three_times,
+    "by_hand": by_hand,
+}
+TENSORFLOW = {
+    "one_worker": case(lambda: Rows(workers=1)),
+    "tf_data": case(lambda: slices().map(lambda x, y: (x * 2, y))),
+    "prefetch": case(lambda: slices().prefetch(2)),
+    "unknown": case(unknown_length),
+    "three_steps": case(lambda: slices().take(3), epochs=1),
+    "four": case(compiled={"steps_per_execution": 4}),
+    "seven": case(compiled={"steps_per_execution": 7}),
+    # Keras goes on to the end of a call: 4, 4 and 4.
+    "four_endless": case(lambda: slices().repeat(), compiled={"steps_per_execution": 4},
+                         steps_per_epoch=BATCHES),
+    "classes": case(lambda: slices().map(lambda x, y: (x, y // 0.5)),
+                    class_weight={0: 1.0, 1: 3.0}),
+    "noise": case(first=[Noise]),
+    "xla": case(compiled={"jit_compile": True}),
+    "mirrored": mirrored,
+}
 
 keras.utils.set_random_seed(1)
 inputs = np.random.rand(BATCHES * BATCH, 8).astype("float32")
 targets = np.random.rand(BATCHES * BATCH, 1).astype("float32")
-with scope():
-    model = make_model()
-past = train()
-digest = hashlib.md5()
-for variable in model.variables + model.optimizer.variables:
-    digest.update(variable.numpy().tobytes())
-print(digest.hexdigest(), json.dumps(past.history if past else None))
-print(json.dumps(slept))
+
+
+def digest_of(model):
+    digest = hashlib.md5()
+    for variable in model.variables + model.optimizer.variables:
+        digest.update(keras.ops.convert_to_numpy(variable).tobytes())
+    return digest.hexdigest()
+
+
+if __name__ == "__main__":
+    if "mirrored" in sys.argv:
+        make_two_devices()
+    for name in sys.argv[1:]:
+        keras.utils.set_random_seed(2)
+        trained, history = {**ANY, **TENSORFLOW}[name]()
+        print(name, digest_of(trained), json.dumps(history.history if history else None))

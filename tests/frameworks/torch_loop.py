@@ -1,8 +1,9 @@
-"""A plain training loop with a delay in one place, which times itself.
+"""Plain training loops with a delay in one place each, which time themselves.
 
-    torch_loop.py PLACE DELAY_MS [STEPS [EPOCHS]]
+    torch_loop.py PLACE[,PLACE...] DELAY_MS[,DELAY_MS...] [STEPS [EPOCHS]]
 
-Prints JSON: a digest of the weights, the sum of seconds by stage as timed here."""
+Each pair of a place and a delay is a loop with a model of its own. Prints JSON: a digest of the weights,
+and of each loop its place and delay, seconds by stage of each step, seconds outside of steps."""
 
 import hashlib
 import json
@@ -10,31 +11,20 @@ import sys
 import time
 
 import torch
+from stopwatch import Stopwatch
 from torch.utils.data import DataLoader, Dataset
 
-PLACE, DELAY_S = sys.argv[1], float(sys.argv[2]) / 1e3
-STEPS = int(sys.argv[3]) if len(sys.argv) > 3 else 30
+PLACES = sys.argv[1].split(",")
+DELAYS_S = [float(text) / 1e3 for text in sys.argv[2].split(",")]
+STEPS = int(sys.argv[3]) if len(sys.argv) > 3 else 12
 EPOCHS = int(sys.argv[4]) if len(sys.argv) > 4 else 2
 BATCH = 8
-spent = {}
+slow_place, delay_s = "", 0.0
 
 
 def delay(place):
-    if place == PLACE:
-        time.sleep(DELAY_S)
-
-
-class timed:
-    """Adds the time of a `with` to a stage."""
-
-    def __init__(self, stage):
-        self.stage = stage
-
-    def __enter__(self):
-        self.start = time.perf_counter()
-
-    def __exit__(self, *exception):
-        spent[self.stage] = spent.get(self.stage, 0) + time.perf_counter() - self.start
+    if place == slow_place:
+        time.sleep(delay_s)
 
 
 class Numbers(Dataset):
@@ -44,6 +34,7 @@ class Numbers(Dataset):
     def __getitem__(self, at):
         if at % BATCH == 0:
             delay("dataset")
+            delay("worker")
         return torch.full((64,), at / len(self)), torch.tensor([float(at % 2)])
 
 
@@ -78,43 +69,80 @@ def evaluate(model, loader):
     model.train()
 
 
-def train():
-    torch.manual_seed(1)
-    torch.set_num_threads(1)
+class SlowSave:
+    """Pickled slowly."""
+
+    def __reduce__(self):
+        delay("checkpoint")
+        return (SlowSave, ())
+
+
+def by_hand(loader):
+    """Batches of a generator, which nothing can be hooked in."""
+    for batch in loader:
+        if slow_place == "generator":
+            time.sleep(delay_s)
+        yield batch
+
+
+def code_between():
+    if slow_place == "other":
+        time.sleep(delay_s)
+
+
+def train_batch(watch, model, optimizer, batch):
+    x, y = batch
+    with watch.stage("forward"):
+        predicted = model(x)
+    loss = torch.nn.functional.mse_loss(predicted, y)
+    with watch.stage("optimizer"):
+        optimizer.zero_grad()
+    with watch.stage("backward"):
+        loss.backward()
+    with watch.stage("optimizer"):
+        optimizer.step()
+    code_between()
+
+
+def train(watch):
     model = Model()
     model.out.weight.register_hook(lambda grad: delay("backward"))
     optimizer = Slow(model.parameters())
-    loader = DataLoader(Numbers(), BATCH, collate_fn=collate)
+    loader = DataLoader(Numbers(), BATCH, collate_fn=collate,
+                        num_workers=int(slow_place == "worker"))
     for _ in range(EPOCHS):
-        batches = iter(loader)
-        while True:
-            with timed("data"):
-                batch = next(batches, None)
-            if batch is None:
-                break
-            x, y = batch
-            with timed("forward"):
-                predicted = model(x)
-            loss = torch.nn.functional.mse_loss(predicted, y)
-            with timed("optimizer"):
-                optimizer.zero_grad()
-            with timed("backward"):
-                loss.backward()
-            with timed("optimizer"):
-                optimizer.step()
-            with timed("other"):
-                delay("other")
-        if PLACE == "eval":
-            with timed("eval"):
+        if slow_place == "generator":
+            for batch in by_hand(tuple(loader)):
+                watch.next_step()
+                train_batch(watch, model, optimizer, batch)
+        else:
+            batches = iter(loader)
+            while True:
+                watch.next_step()
+                with watch.stage("data"):
+                    batch = next(batches, None)
+                if batch is None:
+                    watch.drop_step()
+                    break
+                train_batch(watch, model, optimizer, batch)
+        if slow_place == "eval":
+            with watch.sum("eval"):
                 evaluate(model, DataLoader(Numbers(), BATCH))
-        if PLACE == "checkpoint":
-            with timed("checkpoint"):
-                torch.save(model.state_dict(), "model.pt")
+        if slow_place == "checkpoint":
+            with watch.sum("checkpoint"):
+                torch.save([model.state_dict(), SlowSave()], "model.pt")
     return model
 
 
-model = train()
+torch.manual_seed(1)
+torch.set_num_threads(1)
 digest = hashlib.sha256()
-for parameter in model.parameters():
-    digest.update(parameter.detach().numpy().tobytes())
-print(json.dumps({"digest": digest.hexdigest(), "spent": spent}))
+loops = []
+for slow_place in PLACES:
+    for delay_s in DELAYS_S:
+        watch = Stopwatch()
+        for parameter in train(watch).parameters():
+            digest.update(parameter.detach().numpy().tobytes())
+        loops.append({"place": slow_place, "delay": delay_s, "steps": watch.steps,
+                      "sums": watch.sums})
+print(json.dumps({"digest": digest.hexdigest(), "loops": loops}))

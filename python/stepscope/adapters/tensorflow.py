@@ -1,12 +1,13 @@
 """TensorFlow: iterators of tf.data, tracing, XLA, checkpoints, and loops without fit.
 
-Inside a compiled function the wait for data happens on TensorFlow's own threads. It tells its metrics
-how long each GetNext took, through slots of libtensorflow_cc, and so it tells us: as overlays, which
-the model takes from the call around them. Python has no part in that.
+Inside a compiled function the wait for data happens on TensorFlow's own threads. It tells its
+metrics how long each GetNext took, through slots of libtensorflow_cc, and so it tells us: as
+overlays, which the model takes from the call around them. Python has no part in that.
 
-A compiled function runs its Python code only while it is traced. If an optimizer is applied then, the
-function trains: the outermost one that was called, and each of its calls is a step. Outside of
-functions each optimizer step is one.
+A compiled function runs its Python code only while it is traced. If an optimizer is applied
+then, the function trains: the outermost one that was called, and each of its calls is a step.
+Outside of functions each optimizer step is one; with replicas, each strategy.run() in which they
+apply one.
 """
 
 import threading
@@ -21,9 +22,14 @@ _DISTRIBUTED = "tensorflow.python.distribute.input_lib:DistributedIteratorBase."
 _CHECKPOINT = "tensorflow.python.checkpoint.checkpoint:Checkpoint."
 _FUNCTION = "tensorflow.python.eager.polymorphic_function.polymorphic_function:Function.__call__"
 _TAPE = "tensorflow.python.eager.backprop:GradientTape."
+_RUN = "tensorflow.python.distribute.mirrored_strategy:MirroredStrategy.run"
+_PROFILER = "tensorflow._api.v2.profiler.experimental:"
+_PROFILE = "tensorflow.python.profiler.profiler_v2:Profile."
 
 CALL = "tf function"  # the group of calls in which TensorFlow's own parts are not told apart
 _TRAINS = "_stepscope_trains"  # attribute of a function that does
+_KNOWN = "_stepscope_known"  # and one that says how many of its tracings have been looked at
+_WRITES = "AssignVariableOp", "AssignAddVariableOp", "AssignSubVariableOp"
 
 
 class _Thread(threading.local):
@@ -33,31 +39,94 @@ class _Thread(threading.local):
 
 _thread = _Thread()
 _last = None  # the same, of any thread: replicas are traced in threads of their own
+_sees_data = None
 
 
 def sees_data():
     """Whether the wait for data inside compiled functions is seen."""
-    return (_GET_NEXT, None) in _core.hook_statuses()
+    global _sees_data
+    if _sees_data is None:
+        _sees_data = (_GET_NEXT, None) in _core.hook_statuses()
+    return _sees_data
 
 
-def _calls(arguments):
+def _enter(function):
     global _last
-    _last = _thread.function = arguments[0]
+    _last = _thread.function = function
     _thread.batches = _core.hook_batches()
 
 
-def _called(arguments, result, failed):
+def _leave(function, failed):
     global _last
     _last = _thread.function = None
-    if not failed and getattr(arguments[0], _TRAINS, None):
+    if not failed and getattr(function, _TRAINS, None):
         _first_steps(range(_core.hook_batches() - _thread.batches))
+
+
+def _calls(arguments):
+    function = arguments[0]
+    if not hasattr(function, _KNOWN):  # it may have been traced before there were hooks
+        _look_at(function)
+    _enter(function)
+
+
+def _called(arguments, result, failed):
+    function = arguments[0]
+    if getattr(function, _KNOWN, 0) != len(_tracings(function)):
+        _look_at(function)
+    _leave(function, failed)
+
+
+def _runs(arguments):
+    _enter(arguments[1])
+
+
+def _ran(arguments, result, failed):
+    _leave(arguments[1], failed)
+
+
+def _say_trains(function):
+    function = getattr(function, "__func__", function)  # a method has no attributes of its own
+    name = getattr(function, "_name", None) or getattr(function, "__name__", "function")
+    setattr(function, _TRAINS, str(name))
 
 
 def applies(arguments):
     """An optimizer is applied: inside a function only while that is traced."""
     function = _thread.function or _last
     if function is not None:
-        setattr(function, _TRAINS, str(getattr(function, "_name", "function")))
+        _say_trains(function)
+
+
+def _tracings(function):
+    return getattr(function, "_function_cache", ())  # asking the function itself would trace it
+
+
+def _look_at(function):
+    """Without an optimizer of Keras too a function trains if it writes to what can be trained."""
+    traced = _tracings(function)
+    setattr(function, _KNOWN, len(traced))
+    try:
+        if any(_writes(concrete) for concrete in traced.values()):
+            _say_trains(function)
+    except Exception:  # another version of TensorFlow
+        pass
+
+
+def _writes(concrete):
+    inside = {id(outer): inner for outer, inner in concrete.graph.captures}
+    handles = [inside.get(id(variable.handle)) for variable in concrete.trainable_variables]
+    return any(operation.type in _WRITES or operation.type.startswith("ResourceApply")
+               for handle in handles if handle is not None for operation in handle.consumers())
+
+
+def _profiles(arguments, result, failed):
+    if not failed:
+        _core.hook_condition("perturbed")
+
+
+def _profiles_no_more(arguments, result, failed):
+    _core.hook_condition("")
 
 
 # The first call of a function was begun before it was known that it trains: this says so after it.
@@ -70,7 +139,7 @@ HOOKS = (
          flags=("overlay",), ends="duration_us"),
     Hook(_METRICS + "24RecordTFDataBytesFetchedEl", "data", "batch", "library", ends="batch"),
     Hook(_METRICS + "24UpdateXlaCompilationTimeEm", "compile", "XLA compile", "library",
-         flags=("producer",), ends="duration_us"),
+         flags=("overlay",), ends="duration_us"),
     Hook(_ITERATOR + "__next__", "data", "next", of="tf.data", outermost="tf iterator"),
     Hook(_ITERATOR + "__init__", "setup", "make iterator", of="tf.data", outermost="tf setup"),
     Hook("tensorflow.python.eager.polymorphic_function.tracing_compilation:"
@@ -81,6 +150,10 @@ HOOKS = (
          flags=("train",), outermost=CALL, count="batches(0)"),
     Hook(_FUNCTION, "compute", "call", object="attribute", attribute="_name", flags=("eval",),
          outermost=CALL, before=_calls, after=_called),
+    Hook(_RUN, "compute", "run", object="attribute", attribute=_TRAINS, whose="1",
+         role="train_call", flags=("train",), outermost=CALL),
+    Hook(_RUN, "compute", "run", object="attribute", attribute="__name__", whose="1",
+         flags=("eval",), outermost=CALL, before=_runs, after=_ran),
     # Replicas have threads of their own, in which they are traced; the call is seen in the loop's.
     Hook("tensorflow.python.distribute.mirrored_run:_MirroredReplicaThread.run", "", "replica",
          outermost=CALL),
@@ -96,4 +169,10 @@ HOOKS = (
          outermost="checkpoint"),
     Hook(_CHECKPOINT + "read", "checkpoint", "read", of="tf.train.Checkpoint",
          outermost="checkpoint"),
+    Hook("tensorflow.python.checkpoint.checkpoint_management:CheckpointManager.save", "checkpoint",
+         "save", of="tf.train.CheckpointManager", outermost="checkpoint"),
+    Hook(_PROFILER + "start", "", "profiler", after=_profiles),
+    Hook(_PROFILER + "stop", "", "profiler", after=_profiles_no_more),
+    Hook(_PROFILE + "__enter__", "", "profiler", after=_profiles),
+    Hook(_PROFILE + "__exit__", "", "profiler", after=_profiles_no_more),
 )

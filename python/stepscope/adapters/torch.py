@@ -6,6 +6,7 @@ in C. Time on an accelerator is what the host waits for it; what it is told to d
 
 import sys
 
+from .. import _core
 from .._hooks import Hook
 
 # Imported by torch itself at its first use, or not at all; their rows are laid then.
@@ -23,6 +24,41 @@ _COLLECTIVES = ("all_reduce", "reduce", "broadcast", "all_gather", "all_gather_i
                 "gather", "scatter", "reduce_scatter", "reduce_scatter_tensor", "all_to_all",
                 "all_to_all_single", "send", "recv", "barrier", "all_gather_object",
                 "broadcast_object_list")
+_GROUP = "torch._C._distributed_c10d:ProcessGroup.%s.__func__"
+_OF_GROUP = ("broadcast", "allreduce", "allreduce_coalesced", "reduce", "allgather",
+             "_allgather_base", "all_gather_single", "allgather_into_tensor_coalesced", "gather",
+             "scatter", "reduce_scatter", "_reduce_scatter_base", "reduce_scatter_single",
+             "reduce_scatter_tensor_coalesced", "alltoall_base", "alltoall", "send", "recv",
+             "barrier")
+
+
+def _device_rows():
+    """A mark says that a device is in use that works later than it is told to: times of the host are
+    then those in which work is queued."""
+    for kind in ("cuda", "xpu"):
+        if hasattr(sys.modules["torch"]._C, "_%s_init" % kind):
+            yield Hook("torch._C:_%s_init" % kind, "", kind,
+                       before=lambda arguments, kind=kind: _core.mark("asynchronous device", kind))
+
+
+_SUMMED_UP = "gradients of all ranks (estimate)"
+
+
+def _has_reducer(arguments, result, failed):
+    """DistributedDataParallel sums gradients up in C++ while they are made. On the host that is a
+    wait; on an accelerator the host does not wait for it."""
+    ranks = sys.modules["torch.distributed"]
+    if ranks.get_world_size() > 1 and ranks.get_backend() in ("gloo", "mpi"):
+        _core.hook_waits(True)
+
+
+def _compiles_again(arguments, result, failed):
+    """get_and_maybe_log_recompilation_reasons(cache entries, frame, ...) gives their reasons."""
+    if result:
+        code = arguments[1].f_code
+        reason = " ".join(result[0].strip().splitlines()[0].split())
+        _core.mark("recompile", "%s (%s:%d): %s" % (code.co_name, code.co_filename,
+                                                    code.co_firstlineno, reason))
 
 
 def _scope(what, **more):
@@ -31,22 +67,36 @@ def _scope(what, **more):
                 attribute="name", prefix="Optimizer.%s#" % what, **more)
 
 
+_GET_LR = "torch.optim.lr_scheduler:_enable_get_lr_call."
+if sys.version_info[:2] != (3, 11):
+    _SCHEDULERS = (Hook("torch.optim.lr_scheduler:LRScheduler.step", "optimizer", "step",
+                        object="type", keep=True),)
+else:  # which calls that one from Python; but the learning rate is found inside of a `with`
+    _SCHEDULERS = (
+        Hook(_GET_LR + "__enter__", "optimizer", "step", part="begin", object="instance",
+             whose="caller.self"),
+        Hook(_GET_LR + "__exit__", "optimizer", "step", part="end", object="instance"),
+    )
+
 HOOKS = (
-    Hook(_LOADER + "_BaseDataLoaderIter.__next__", "data", "DataLoader", outermost="data"),
+    # The argument of both is the number of the batch, by which a fetch in a worker is found.
+    Hook(_LOADER + "_BaseDataLoaderIter.__next__", "data", "DataLoader", outermost="data",
+         count="0._num_yielded"),
     Hook(_LOADER + "DataLoader.__iter__", "setup", "DataLoader start", keep=True),
     Hook(_LOADER + "_MultiProcessingDataLoaderIter._shutdown_workers", "setup", "DataLoader stop"),
     Hook(_FETCH + "_MapDatasetFetcher.fetch", "produce", "fetch", flags=("producer",),
-         count="len(1)"),
+         count="caller.idx+1"),
     Hook(_FETCH + "_IterableDatasetFetcher.fetch", "produce", "fetch", flags=("producer",),
-         count="len(1)"),
+         count="caller.idx+1"),
 
     Hook("torch.nn.modules.module:Module.__call__", "forward", "forward", object="type",
          outermost="forward", query="torch:is_grad_enabled", keep=True),
 
     # Called by Tensor.backward, and by whoever goes around it.
-    Hook("torch:Tensor.backward", "backward", "backward", outermost="backward"),
+    Hook("torch:Tensor.backward", "backward", "backward", outermost="backward",
+         waits=_SUMMED_UP),
     Hook("torch.autograd.variable:Variable._execution_engine.run_backward", "backward", "backward",
-         outermost="backward"),
+         outermost="backward", waits=_SUMMED_UP),
 
     _scope("step", role="update", whose="caller.self", outermost="update"),
     _scope("zero_grad"),
@@ -61,16 +111,22 @@ HOOKS = (
          technique="function", keep=True),
     Hook("torch.nn.utils.clip_grad:clip_grad_value_.__wrapped__", "optimizer", "clip_grad_value_",
          technique="function", keep=True),
-    Hook("torch.optim.lr_scheduler:LRScheduler.step", "optimizer", "step",
-         object="type", keep=True),
+    *_SCHEDULERS,
 
     # Not while something is compiled, which moves tensors to a device without memory.
     *(Hook("torch:Tensor." + name, "transfer", name, moves="is_cpu", outermost="device")
       for name in _MOVES),
     *(Hook("torch:Tensor." + name, "sync", name, outermost="device") for name in _WAITS),
+    *_device_rows(),
 
     *(Hook("torch.distributed.distributed_c10d:%s.__wrapped__" % name, "comm", name,
            technique="function", outermost="comm", keep=True) for name in _COLLECTIVES),
+    # Whoever goes around them, as FSDP does, and the wait for those that do not wait themselves.
+    *(Hook(_GROUP % name, "comm", name.strip("_"), outermost="comm") for name in _OF_GROUP),
+    Hook("torch._C._distributed_c10d:Reducer.__init__.__func__", "", "reducer",
+         after=_has_reducer),
+    Hook("torch._C._distributed_c10d:Work.wait.__func__", "comm", "wait", of="Work",
+         outermost="comm"),
 
     Hook("torch:save", "checkpoint", "torch.save", outermost="checkpoint"),
     Hook("torch:load", "checkpoint", "torch.load", outermost="checkpoint"),
@@ -78,4 +134,6 @@ HOOKS = (
     # Called for each frame that there is no code for yet, to compile it or to leave it alone.
     Hook("torch._dynamo.convert_frame:CatchErrorsWrapper.__call__", "compile", "torch.compile",
          outermost="device", keep=True),
+    Hook("torch._dynamo.convert_frame:get_and_maybe_log_recompilation_reasons", "", "recompile",
+         after=_compiles_again),
 )

@@ -1,0 +1,233 @@
+#!/usr/bin/env python3
+"""What recording costs a training step of PyTorch, Lightning and the Hugging Face Trainer.
+
+    STEPSCOPE_FRAMEWORKS_PYTHON=... bench/bench_torch.py BUILD      (BENCH_PAIRS: of each kind and length)
+
+In one process, by neighbouring pairs of steps (step_pairs.py). A step is a batch from a DataLoader, forward,
+backward, and Adam, of a perceptron that is as wide as it takes. Beside it, what the hooks of a step take
+by themselves.
+"""
+
+import logging
+import os
+import random
+import subprocess
+import sys
+import tempfile
+import time
+import warnings
+
+PAIRS = int(os.environ.get("BENCH_PAIRS", "1000"))
+PLAIN_MS, TRAINER_MS = (1, 3, 10), (3, 10)
+TARGET = 1.005
+HOOKS_NS = 3000  # of a step: 0.3 % of 1 ms
+BATCH, INPUTS = 32, 64
+BLOCK = 10
+
+
+def make_model(hidden):
+    import torch
+
+    torch.manual_seed(1)
+    return torch.nn.Sequential(torch.nn.Linear(INPUTS, hidden), torch.nn.ReLU(),
+                               torch.nn.Linear(hidden, hidden), torch.nn.ReLU(),
+                               torch.nn.Linear(hidden, 1))
+
+
+def batches():
+    """Without end; the data is there, a loader gives it."""
+    import torch
+    from torch.utils.data import DataLoader, IterableDataset
+
+    batch = {"x": torch.randn(BATCH, INPUTS), "labels": torch.randn(BATCH, 1)}
+
+    class Endless(IterableDataset):
+        def __iter__(self):
+            while True:
+                yield batch
+
+    return DataLoader(Endless(), batch_size=None)
+
+
+def loss_of(model, batch):
+    import torch
+
+    return torch.nn.functional.mse_loss(model(batch["x"]), batch["labels"])
+
+
+def train_plain(hidden, tick):
+    import torch
+
+    model = make_model(hidden)
+    optimizer = torch.optim.Adam(model.parameters())
+    loader = iter(batches())
+    while not tick():
+        batch = next(loader)
+        optimizer.zero_grad()
+        loss_of(model, batch).backward()
+        optimizer.step()
+
+
+def train_lightning(hidden, tick):
+    import lightning.pytorch as pl
+    import torch
+
+    logging.getLogger("lightning.pytorch").setLevel(logging.ERROR)
+
+    class Module(pl.LightningModule):
+        def __init__(self):
+            super().__init__()
+            self.model = make_model(hidden)
+
+        def training_step(self, batch, index):
+            loss = loss_of(self.model, batch)
+            self.log("loss", loss, batch_size=BATCH)
+            return loss
+
+        def configure_optimizers(self):
+            return torch.optim.Adam(self.parameters())
+
+    class Ticks(pl.Callback):
+        def on_train_batch_start(self, trainer, module, batch, index):
+            trainer.should_stop = tick()
+
+    pl.Trainer(accelerator="cpu", max_epochs=1, logger=False, callbacks=[Ticks()],
+               enable_checkpointing=False, enable_progress_bar=False, enable_model_summary=False,
+               ).fit(Module(), batches())
+
+
+def train_transformers(hidden, tick):
+    import torch
+    import transformers
+
+    class Model(torch.nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.model = make_model(hidden)
+
+        def forward(self, x, labels):
+            found = self.model(x)
+            return {"loss": torch.nn.functional.mse_loss(found, labels), "logits": found}
+
+    class Ticks(transformers.TrainerCallback):
+        def on_step_begin(self, args, state, control, **more):
+            control.should_training_stop = tick()
+
+    class Numbers(torch.utils.data.Dataset):
+        sample = {"x": torch.randn(INPUTS), "labels": torch.randn(1)}
+
+        def __len__(self):
+            return BATCH * 1_000_000
+
+        def __getitem__(self, at):
+            return self.sample
+
+    args = transformers.TrainingArguments(
+        "out", max_steps=1_000_000, per_device_train_batch_size=BATCH, use_cpu=True, report_to=[],
+        disable_tqdm=True, save_strategy="no", logging_strategy="no")
+    with tempfile.TemporaryDirectory() as place:
+        os.chdir(place)
+        transformers.Trainer(Model(), args, train_dataset=Numbers(), callbacks=[Ticks()]).train()
+
+
+def find_width(train, wanted_ms):
+    """Of a model whose step takes so long."""
+    hidden = 16
+    while True:
+        times = []
+
+        def tick():
+            times.append(time.thread_time_ns())
+            return len(times) > 40
+
+        train(hidden, tick)
+        steps = sorted(b - a for a, b in zip(times, times[1:]))
+        if steps[len(steps) // 2] >= wanted_ms * 1e6 or hidden > 4096:
+            return hidden
+        hidden = int(hidden * 1.3)
+
+
+def time_block(core, call, is_on):
+    """ns a call."""
+    core.hooks_pause(not is_on)
+    call()
+    start = time.perf_counter_ns()
+    for _ in range(BLOCK):
+        call()
+    return (time.perf_counter_ns() - start) / BLOCK
+
+
+def measure_hooks(core):
+    """ns that the hooks of a step take: neighbouring blocks of calls with next to no work, one recorded
+    and one not. Median of the differences and its interval, added up over the calls of a step."""
+    import torch
+    from step_pairs import interval
+
+    model = torch.nn.Linear(1, 1)
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.0)
+    x = torch.ones(1, 1)
+    loader = iter(batches())
+    calls = {
+        "data": lambda: next(loader),
+        "zero_grad": optimizer.zero_grad,
+        "forward and backward": lambda: model(x).sum().backward(),
+        "step": optimizer.step,
+    }
+    total = [0.0, 0.0, 0.0]
+    for name, call in calls.items():
+        differences = []
+        for number in range(PAIRS):
+            order = random.sample((True, False), 2)
+            took = {is_on: time_block(core, call, is_on) for is_on in order}
+            differences.append(took[True] - took[False])
+            if number % 50 == 0:
+                time.sleep(0.005)  # for the recorder's helper
+        found = interval(differences)
+        print("  hooks of %-21s %5.0f ns [%.0f, %.0f]" % (name, *found))
+        total = [a + b for a, b in zip(total, found)]
+    core.hooks_pause(False)
+    return total
+
+
+def measure():
+    """Runs in the interpreter that has the frameworks."""
+    import torch
+    from step_pairs import StepPairs
+
+    import stepscope
+    from stepscope import _core
+
+    warnings.simplefilter("ignore")
+    torch.set_num_threads(1)
+    with tempfile.TemporaryDirectory() as place:
+        stepscope.start(place, "bench")
+        for name, train, lengths in (("torch", train_plain, PLAIN_MS),
+                                     ("lightning", train_lightning, TRAINER_MS),
+                                     ("transformers", train_transformers, TRAINER_MS)):
+            for wanted_ms in lengths:
+                pairs = StepPairs(_core, PAIRS)
+
+                def tick():
+                    pairs.tick()
+                    return pairs.is_done
+
+                train(find_width(train, wanted_ms), tick)
+                pairs.print("%s_%dms" % (name, wanted_ms), TARGET)
+        hooks = measure_hooks(_core)
+        print("RESULT torch_hooks_of_a_step_ns %.0f %.0f %.0f %d %s"
+              % (*hooks, HOOKS_NS, "ok" if hooks[2] < HOOKS_NS else "unresolved"
+                 if hooks[1] < HOOKS_NS else "miss"))
+        stepscope.stop()
+
+
+def main():
+    build = os.path.abspath(sys.argv[1])
+    python = os.environ.get("STEPSCOPE_FRAMEWORKS_PYTHON")
+    if not python:
+        sys.exit("STEPSCOPE_FRAMEWORKS_PYTHON does not say which Python has the frameworks")
+    env = dict(os.environ, PYTHONPATH=os.path.join(build, "python"), BENCH_PAIRS=str(PAIRS))
+    subprocess.run([python, os.path.abspath(__file__), "--measure"], check=True, env=env)
+
+
+if __name__ == "__main__":
+    measure() if sys.argv[1:] == ["--measure"] else main()

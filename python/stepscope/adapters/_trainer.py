@@ -1,0 +1,68 @@
+"""What adapters of trainers share: the loop that a trainer runs, with its epochs, and the methods of
+classes that are anybody's, such as callbacks."""
+
+import threading
+
+from .. import _core
+from .._hooks import Hook, _choose, _point
+
+
+class Loop(threading.local):
+    """The trainer's loop in this thread. The trainer says where it and its epochs begin and end."""
+
+    _loop = _epoch = None
+
+    def is_open(self):
+        return self._loop is not None
+
+    def in_epoch(self):
+        return self._epoch is not None
+
+    def begin(self, name):
+        self._loop = _core.loop(name)
+        self._loop.__enter__()
+
+    def end(self, failed):
+        loop, self._loop = self._loop, None
+        if loop is not None:
+            self.end_epoch()
+            loop.__exit__(RuntimeError if failed else None)
+
+    def begin_epoch(self, number):
+        self.end_epoch()
+        if self._loop is not None:
+            self._epoch = _core.epoch(number)
+            self._epoch.__enter__()
+
+    def end_epoch(self):
+        epoch, self._epoch = self._epoch, None
+        if epoch is not None:
+            epoch.__exit__(None)
+
+
+_seen = set()  # (class, method)
+
+
+def hook_methods(of, base, row_of, names, technique=""):
+    """Hooks the methods of an object's class, where they are not those of `base`, which does nothing
+    in them. row_of(name) says what to record; technique "" is the one that fits."""
+    for kind in type(of).__mro__:
+        if issubclass(base, kind):
+            continue
+        for name in names:
+            method = kind.__dict__.get(name)
+            if callable(method) and (kind, name) not in _seen:
+                _seen.add((kind, name))
+                _lay(kind, name, method, row_of(name), technique)
+
+
+def _lay(kind, name, method, row, technique):
+    label = "%s:%s.%s" % (kind.__module__, kind.__qualname__, name)
+    reason = _core.hook_lay(technique or _choose(method, name, row.keep), method, kind, name,
+                            _point(row))
+    _core.hook_note(label, reason)
+
+
+def method_row(name, stage="callback", **fields):
+    """A method that is called by the class of its object."""
+    return Hook("", stage, name, object="type", **fields)

@@ -1,0 +1,241 @@
+"""Trains with delays of 0, 1, 5 and 20 ms in turn at places of known stage: keras_truth.py
+PLACE...
+
+One loop for each place. Prints for each of them how long it slept, by its own clock, in the
+order of time; by the name of the span where there is one. An epoch has 10 batches of 16 rows."""
+
+import json
+import os
+import sys
+import time
+
+os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
+
+import keras
+import numpy as np
+import tensorflow as tf
+
+BATCHES, BATCH, EPOCHS = 10, 16, 8
+DELAYS_MS = 0, 1, 5, 20
+
+slept = {}
+turn = 0
+
+
+def sleep(place, turns=True):
+    """For as long as it is this turn's; `turns` says whether the next turn begins."""
+    global turn
+    start = time.perf_counter_ns()
+    time.sleep(DELAYS_MS[turn % len(DELAYS_MS)] / 1e3)
+    slept.setdefault(place, []).append(time.perf_counter_ns() - start)
+    turn += turns
+
+
+class Slow(keras.callbacks.Callback):
+    def on_train_batch_begin(self, batch, logs=None):
+        sleep("Slower.on_train_batch_begin")
+
+    def on_train_batch_end(self, batch, logs=None):
+        sleep("Slower.on_train_batch_end", turns=False)
+
+    def on_epoch_end(self, epoch, logs=None):
+        sleep("Slower.on_epoch_end")
+
+
+class Slower(Slow):
+    """Its epoch end is one call, though two classes have a part in it."""
+
+    def on_epoch_end(self, epoch, logs=None):
+        super().on_epoch_end(epoch, logs)
+
+    def on_test_batch_end(self, batch, logs=None):
+        sleep("Slower.on_test_batch_end")
+
+
+class SlowToSave(keras.layers.Layer):
+    def call(self, x):
+        return x
+
+    def save_own_variables(self, store):
+        sleep("saved")
+
+
+class Saves(keras.callbacks.Callback):
+    def on_epoch_end(self, epoch, logs=None):
+        start = time.perf_counter_ns()
+        self.model.save_weights("here.weights.h5")
+        slept.setdefault("Model.save_weights", []).append(time.perf_counter_ns() - start)
+
+
+class SlowLayer(keras.layers.Layer):
+    """Sleeps in the graph, on the way forward in training."""
+
+    def call(self, x, training=False):
+        if not training:
+            return x
+        slow = tf.py_function(lambda given: sleep("compute") or given, [x], tf.float32)
+        return tf.ensure_shape(tf.stop_gradient(slow), x.shape)
+
+
+class Watch(keras.callbacks.Callback):
+    """When the loop asks for a batch, and how long it is until the next callback is called."""
+
+    def __init__(self, made=()):
+        super().__init__()
+        self.made, self.asked, self.took = made, [], []
+
+    def on_train_batch_begin(self, batch, logs=None):
+        self.asked.append(time.perf_counter_ns())
+
+    def on_train_batch_end(self, batch, logs=None):
+        self.took.append(time.perf_counter_ns() - self.asked[-1])
+
+    def waits(self):
+        """From asking for each batch to its being made, by its number."""
+        asked = self.asked[:len(self.made)]
+        return [max(0, self.made[at] - when) for at, when in enumerate(asked)]
+
+
+class SlowEagerLayer(keras.layers.Layer):
+    def call(self, x, training=False):
+        if training:
+            sleep("compute")
+        return x
+
+
+def make_model(*first, **compiled):
+    made = keras.Sequential([
+        keras.layers.Input((8,)), *first, keras.layers.Dense(16, activation="relu"),
+        keras.layers.Dense(1)])
+    made.compile("adam", "mse", **compiled)
+    return made
+
+
+def slices():
+    return tf.data.Dataset.from_tensor_slices((inputs, targets)).batch(BATCH)
+
+
+def without_prefetch(data):
+    options = tf.data.Options()
+    options.experimental_optimization.inject_prefetch = False
+    return data.with_options(options)
+
+
+def slow_map(data):
+    """Sleeps once a batch, on a thread of TensorFlow's."""
+    def wait(batch):
+        sleep("data")
+        return batch
+
+    return data.map(lambda x, y: (tf.ensure_shape(
+        tf.numpy_function(wait, [x], tf.float32), (BATCH, 8)), y))
+
+
+def callbacks():
+    given = keras.callbacks.LambdaCallback(
+        on_epoch_begin=lambda epoch, logs: sleep("LambdaCallback.on_epoch_begin"))
+    make_model(SlowToSave()).fit(
+        inputs, targets, batch_size=BATCH, epochs=EPOCHS, verbose=2,
+        validation_data=(inputs[:48], targets[:48]), validation_batch_size=BATCH,
+        callbacks=[Slower(), given, Saves(), keras.callbacks.EarlyStopping(patience=99)])
+
+
+def layer():
+    watch = Watch()
+    make_model(SlowLayer()).fit(
+        inputs, targets, batch_size=BATCH, epochs=EPOCHS, verbose=0, callbacks=[watch])
+    slept["took"] = watch.took
+
+
+def eager_layer():
+    watch = Watch()
+    make_model(SlowEagerLayer(), run_eagerly=True).fit(
+        inputs, targets, batch_size=BATCH, epochs=4, verbose=0, callbacks=[watch])
+    slept["took"] = watch.took
+
+
+def in_map():
+    make_model().fit(without_prefetch(slow_map(slices())), epochs=EPOCHS, verbose=0)
+
+
+def in_map_of_four():
+    make_model(steps_per_execution=4).fit(
+        without_prefetch(slow_map(slices().repeat())), epochs=2, steps_per_epoch=40, verbose=0)
+
+
+def prefetched():
+    """The loop takes longer than its data does."""
+    class Busy(keras.callbacks.Callback):
+        def on_train_batch_end(self, batch, logs=None):
+            time.sleep(0.025)
+
+    make_model().fit(slow_map(slices()).prefetch(4), epochs=3, verbose=0, callbacks=[Busy()])
+
+
+def user_code():
+    """Before and after the step, in a loop of one's own."""
+    model = make_model()
+    for x, y in slices().repeat(EPOCHS):
+        sleep("other", turns=False)
+        model.train_on_batch(x, y)
+        sleep("other")
+
+
+def user_code_of_eager_loop():
+    model = make_model()
+    optimizer, loss_of = keras.optimizers.Adam(), keras.losses.MeanSquaredError()
+    for x, y in slices().repeat(EPOCHS):
+        sleep("other", turns=False)
+        with tf.GradientTape() as tape:
+            loss = loss_of(y, model(x, training=True))
+        found = tape.gradient(loss, model.trainable_variables)
+        optimizer.apply_gradients(zip(found, model.trainable_variables))
+        sleep("other")
+
+
+class Rows(keras.utils.PyDataset):
+    def __init__(self, delay_ms):
+        super().__init__(workers=2)
+        self.delay_ms = delay_ms
+        self.made = {}
+
+    def __len__(self):
+        return 40
+
+    def __getitem__(self, at):
+        time.sleep(self.delay_ms / 1e3)
+        self.made[at] = time.perf_counter_ns()
+        return inputs[:BATCH], targets[:BATCH]
+
+
+def in_generator():
+    """One loop for each delay, as batches are made ahead: what counts is when they are ready."""
+    def generate(delay_ms, made):
+        for at in range(40):
+            time.sleep(delay_ms / 1e3)
+            made[at] = time.perf_counter_ns()
+            yield inputs[:BATCH], targets[:BATCH]
+
+    for delay_ms in DELAYS_MS:
+        made = {}
+        watch = Watch(made)
+        make_model().fit(generate(delay_ms, made), verbose=0, callbacks=[watch])
+        slept[delay_ms] = watch.waits()
+
+
+def in_workers():
+    for delay_ms in DELAYS_MS:
+        rows = Rows(delay_ms)
+        watch = Watch(rows.made)
+        make_model().fit(rows, shuffle=False, verbose=0, callbacks=[watch])
+        slept[delay_ms] = watch.waits()
+
+
+keras.utils.set_random_seed(1)
+inputs = np.random.rand(BATCHES * BATCH, 8).astype("float32")
+targets = np.random.rand(BATCHES * BATCH, 1).astype("float32")
+for name in sys.argv[1:]:
+    slept.clear()
+    turn = 0
+    globals()[name]()
+    print("SLEPT", json.dumps([name, slept]))

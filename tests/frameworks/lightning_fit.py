@@ -1,0 +1,201 @@
+"""Lightning: three fits that time what they do themselves.
+
+    lightning_fit.py PACKAGE
+
+PACKAGE is lightning.pytorch or pytorch_lightning. The last line printed is JSON: a digest of the weights,
+and seconds of each call by the name that the report should have for it."""
+
+import contextlib
+import hashlib
+import importlib
+import json
+import logging
+import sys
+import time
+import warnings
+
+import torch
+from torch import nn
+from torch.utils.data import DataLoader, Dataset
+
+warnings.simplefilter("ignore")
+pl = importlib.import_module(sys.argv[1])
+Logger = importlib.import_module(sys.argv[1] + ".loggers.logger").Logger
+logging.getLogger(sys.argv[1]).setLevel(logging.ERROR)
+calls = {}
+
+
+@contextlib.contextmanager
+def timed(name, delay_ms=0):
+    start = time.perf_counter()
+    time.sleep(delay_ms / 1e3)
+    yield
+    calls.setdefault(name, []).append(time.perf_counter() - start)
+
+
+class Numbers(Dataset):
+    def __init__(self, count):
+        self.count = count
+
+    def __len__(self):
+        return self.count
+
+    def __getitem__(self, at):
+        return torch.full((8,), at / self.count), torch.ones(1)
+
+
+def collate(items):
+    time.sleep(0.001)
+    return torch.utils.data.default_collate(items)
+
+
+def loader(samples):
+    return DataLoader(Numbers(samples), 4, collate_fn=collate)
+
+
+class Slow(torch.optim.SGD):
+    def step(self, closure=None):
+        with timed("Slow.step", 5):
+            return super().step(closure)
+
+
+class Model(pl.LightningModule):
+    def __init__(self):
+        super().__init__()
+        self.net = nn.Sequential(nn.Linear(8, 16), nn.ReLU(), nn.Linear(16, 1))
+
+    def loss(self, batch):
+        return nn.functional.mse_loss(self.net(batch[0]), batch[1])
+
+    def training_step(self, batch, index):
+        with timed("training_step", 5):
+            loss = self.loss(batch)
+            self.log("loss", loss)
+            return loss
+
+    def validation_step(self, batch, index):
+        with timed("validation_step", 5):
+            self.log("seen", self.loss(batch))
+
+    def on_train_batch_end(self, outputs, batch, index):
+        with timed("Model.on_train_batch_end", 1):
+            pass
+
+    def on_train_epoch_end(self):
+        with timed("Model.on_train_epoch_end", 20):
+            pass
+
+    def on_after_batch_transfer(self, batch, index):
+        with timed("Model.on_after_batch_transfer", 1):
+            return batch
+
+    def configure_optimizers(self):
+        optimizer = Slow(self.parameters(), lr=0.1)
+        scheduler = torch.optim.lr_scheduler.StepLR(optimizer, 5)
+        return {"optimizer": optimizer, "lr_scheduler": {"scheduler": scheduler, "interval": "step"}}
+
+
+class Base(pl.Callback):
+    def on_train_batch_end(self, trainer, module, outputs, batch, index):
+        time.sleep(0.001)
+
+
+class Waits(Base):
+    """The method of the class that it derives from is part of its own."""
+
+    def on_train_batch_start(self, trainer, module, batch, index):
+        with timed("Waits.on_train_batch_start", 1):
+            pass
+
+    def on_train_batch_end(self, *args):
+        with timed("Waits.on_train_batch_end", 5):
+            super().on_train_batch_end(*args)
+
+    def on_train_epoch_end(self, trainer, module):
+        with timed("Waits.on_train_epoch_end", 20):
+            pass
+
+    def on_validation_batch_end(self, trainer, module, outputs, batch, index):
+        with timed("Waits.on_validation_batch_end", 1):
+            pass
+
+    def on_save_checkpoint(self, trainer, module, checkpoint):
+        with timed("Waits.on_save_checkpoint", 20):
+            pass
+
+
+class Notes(Logger):
+    name = version = "notes"
+
+    def log_metrics(self, metrics, step=None):
+        with timed("Notes.log_metrics", 5):
+            pass
+
+    def log_hyperparams(self, params, *args):
+        pass
+
+
+class Rivals(pl.LightningModule):
+    """Two optimizers that take turns, by hand."""
+
+    def __init__(self):
+        super().__init__()
+        self.automatic_optimization = False
+        self.nets = nn.ModuleList(nn.Linear(8, 1) for _ in range(2))
+
+    def training_step(self, batch, index):
+        with timed("training_step"):
+            for net, optimizer in zip(self.nets, self.optimizers()):
+                loss = nn.functional.mse_loss(net(batch[0]), batch[1])
+                optimizer.zero_grad()
+                self.manual_backward(loss)
+                optimizer.step()
+
+    def configure_optimizers(self):
+        return [torch.optim.SGD(net.parameters(), lr=0.1) for net in self.nets]
+
+
+class Stream:
+    """Has no length."""
+
+    def __init__(self, batches):
+        self.batches = batches
+
+    def __iter__(self):
+        return iter(self.batches)
+
+
+def trainer(epochs, **more):
+    quiet = {"enable_progress_bar": False, "enable_model_summary": False, "logger": False,
+             "enable_checkpointing": False}
+    return pl.Trainer(max_epochs=epochs, accelerator="cpu", default_root_dir=".",
+                      **{**quiet, **more})
+
+
+def add_weights(digest, model):
+    for parameter in model.parameters():
+        digest.update(parameter.detach().numpy().tobytes())
+
+
+def main():
+    torch.manual_seed(1)
+    torch.set_num_threads(1)
+    digest = hashlib.sha256()
+    model = Model()
+    trainer(3, callbacks=[Waits()], logger=Notes(), enable_checkpointing=True, log_every_n_steps=4,
+            accumulate_grad_batches=2, gradient_clip_val=1.0).fit(
+        model, loader(48), loader(12))
+    add_weights(digest, model)
+    # Without a length the trainer gets one batch ahead.
+    batches = [[torch.full((4, 8), number / 8), torch.ones(4, 1)] for number in range(8)]
+    model = Model()
+    trainer(2, accumulate_grad_batches=2).fit(model, Stream(batches))
+    add_weights(digest, model)
+    model = Rivals()
+    trainer(2).fit(model, loader(24))
+    add_weights(digest, model)
+    print()
+    print(json.dumps({"digest": digest.hexdigest(), "calls": calls}))
+
+
+main()

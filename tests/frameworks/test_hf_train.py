@@ -1,0 +1,54 @@
+"""Hugging Face Trainer and Accelerate: real training on the CPU, recorded without a change to the
+script."""
+
+import json
+import unittest
+
+from framework import counts_of
+from truth import TruthTest
+
+
+def last_line(done):
+    return json.loads(done.stdout.splitlines()[-1])
+
+
+class Train(TruthTest):
+    def test_trainer_and_accelerate(self):
+        plain = last_line(self.plain("hf_train.py"))
+        printed = last_line(self.hooked("hf_train.py"))
+        self.assertEqual(printed["digest"], plain["digest"])
+        report = self.report()
+        self.check_loops(report)
+        self.check_spans(report, counts_of(report))
+        self.assert_calls(printed["calls"])
+        self.assertEqual([r["target"] for r in self.records()
+                          if r["kind"] == "hook" and r.get("reason")], [])
+
+    def check_loops(self, report):
+        trainer, accelerate = sorted(report["loops"], key=lambda loop: loop["start_ns"])
+        self.assertEqual(trainer["name"], "train")
+        for loop, steps, batches in ((trainer, 12, 22), (accelerate, 8, 14)):
+            self.assertEqual(loop["steps"]["count"], steps)
+            self.assertEqual(loop["steps"]["updates"], steps)
+            self.assertEqual(loop["steps"]["batches"], batches)
+        plan = [trainer["plan"][key] for key in ("steps", "epochs", "steps_per_epoch", "batch")]
+        self.assertEqual(plan, [12, 2, 6, 8])
+        self.assertEqual(trainer["epochs_seen"], 2)
+        for segment in ("eval_ns", "checkpoint_ns", "between_ns"):
+            self.assertGreater(trainer["books"][segment], 0, segment)
+        self.assertEqual(accelerate["books"]["eval_ns"], 0)
+
+    def check_spans(self, report, counts):
+        for key, count in ((("Mine", "get_batch_samples"), 12), (("", "backward"), 22 + 14),
+                           (("Slow", "step"), 12), (("SGD", "step"), 8),
+                           (("LambdaLR", "step"), 1 + 12),  # one when it is made
+                           (("AcceleratedScheduler", "step"), 14), (("", "save_state"), 1),
+                           (("DefaultFlowCallback", "on_step_end"), 12)):
+            self.assertEqual(counts.get(key), count, key)
+        scopes = {(span["object"], span["name"]): span["scope"] for span in report["spans"]}
+        self.assertEqual(scopes["Waits", "on_step_begin"], "batch_begin")
+        self.assertEqual(scopes["Waits", "on_epoch_end"], "epoch_end")
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,216 @@
+"""JAX: real training on the CPU, recorded without a change to the script."""
+
+import glob
+import json
+import os
+import signal
+import unittest
+
+from framework import BUILD, HERE, PROGRAM, PYTHON, FrameworkTest, counts_of
+
+STEPS = 24  # of most shapes
+
+
+class Shapes(FrameworkTest):
+    """Steps, stages and cuts of loops as people write them."""
+
+    def train(self, shape, steps, source="jit calls", expect=0):
+        self.hooked("jax_shapes.py", shape, expect=expect)
+        report = self.report()
+        self.assertEqual([loop["steps"]["count"] for loop in report["loops"]], steps)
+        self.assertEqual(report["steps"]["source"], source)
+        return report, counts_of(report)
+
+    def test_steps_are_calls_in_windows_from_sync_to_sync(self):
+        report, counts = self.train("plain", [40])
+        self.assertEqual(counts["train_step", "call"], 40)
+        self.assertEqual(report["steps"]["steady"]["window_steps"], 10)
+        for name in ("float", "array", "block_until_ready", "device_get"):
+            self.assertEqual(counts["", name], 1)
+
+    def test_optax_and_donated_buffers(self):
+        report, counts = self.train("optax_adam", [STEPS])
+        self.assertEqual(counts["update", "call"], STEPS)
+        self.assertEqual(counts["", "item"], STEPS)
+        self.assertEqual(counts["", "device_put"], STEPS + 1)
+        self.assertGreater(report["stages"]["transfer"]["total_ns"], 0)
+
+    def test_updates_that_are_not_compiled(self):
+        _, counts = self.train("eager_optax", [STEPS], source="optimizer updates")
+        self.assertEqual(counts["optax", "apply_updates"], STEPS)
+        self.assertEqual(counts["loss_of", "call"], STEPS)
+
+    def test_flax_nnx(self):
+        _, counts = self.train("nnx", [STEPS])
+        self.assertEqual(counts["train_nnx", "call"], STEPS)
+
+    def test_flax_linen(self):
+        _, counts = self.train("linen", [STEPS])
+        self.assertEqual(counts["train_linen", "call"], STEPS)
+
+    def test_a_scan_over_many_steps_is_one(self):
+        _, counts = self.train("scan", [STEPS])
+        self.assertEqual(counts["train_epoch", "call (a scan of 50)"], STEPS)
+        self.assertNotIn(("train_epoch", "call"), counts)
+
+    def test_separate_functions_make_one_step_and_evaluation_is_cut_out(self):
+        report, counts = self.train("separate", [120])
+        self.assertEqual((counts["loss_of", "call"], counts["descend", "call"]), (120, 120))
+        self.assertEqual(counts["eval_step", "call"], 15)
+        self.assertGreater(report["books"]["eval_ns"], 0)
+
+    def test_evaluation_that_is_more_frequent_than_training(self):
+        report, counts = self.train("evaluation", [STEPS])
+        self.assertEqual(counts["eval_step", "call"], 60)
+        self.assertGreater(report["books"]["eval_ns"], 0)
+
+    def test_functions_compiled_ahead_of_time(self):
+        report, counts = self.train("ahead", [STEPS])
+        self.assertEqual((counts["train_step", "call"], counts["eval_step", "call"]), (STEPS, 60))
+        self.assertGreater(report["books"]["eval_ns"], 0)
+
+    def test_only_the_outermost_function_is_seen(self):
+        _, counts = self.train("nested", [STEPS])
+        self.assertEqual(counts["outer", "call"], STEPS)
+        self.assertNotIn(("train_step", "call"), counts)
+
+    def test_pmap(self):
+        _, counts = self.train("pmapped", [STEPS])
+        self.assertEqual(counts["replica", "call"], STEPS)
+        self.assertEqual(counts["", "array"], STEPS)
+
+    def test_retraces_are_counted_by_function(self):
+        report, counts = self.train("retraces", [12])
+        for function in ("train_step", "<lambda>"):
+            self.assertEqual(counts[function, "call"], 12)
+            for part in ("trace", "lower", "compile"):
+                self.assertEqual(counts[function, part], 12, (function, part))
+        times = {name: stage["total_ns"] for name, stage in report["stages"].items() if stage}
+        self.assertEqual(max(times, key=times.get), "compile")
+
+    def test_two_models_are_two_loops(self):
+        self.train("two_models", [STEPS, STEPS])
+
+    def test_three_steps(self):
+        self.train("few", [3])
+
+    def test_threads_have_loops_of_their_own(self):
+        self.train("threads", [STEPS, STEPS])
+
+    def test_a_fork_in_the_middle(self):
+        self.train("forked", [STEPS])
+
+    def test_an_interrupt(self):
+        self.train("interrupted", [16], expect=-signal.SIGINT)
+
+    def test_what_is_not_compiled_needs_marks(self):
+        self.train("eager", [], source="none")
+        printed = self.execute([PROGRAM, "report", self.runs + "/latest"]).stdout
+        self.assertIn("`import stepscope`", printed)
+        self.assertIn("`stepscope.step()`", printed)
+        self.train("marked", [STEPS - 1], source="step marks")
+
+    def test_a_recording_that_starts_late(self):
+        self.runs = os.path.join(self.folder, "late")
+        self.plain("jax_shapes.py", "late", STEPSCOPE_DIR=self.runs,
+                   PYTHONPATH=os.path.join(BUILD, "python"))
+        report = self.report()
+        self.assertEqual(report["steps"]["count"], STEPS)
+        self.assertEqual(counts_of(report)["train_step", "call"], STEPS)
+
+    def test_every_hook_is_laid(self):
+        self.hooked("jax_shapes.py", "optax_adam")
+        hooks = [r for r in self.records() if r["kind"] == "hook"]
+        self.assertGreater(len(hooks), 10)
+        self.assertEqual([(r["target"], r["reason"]) for r in hooks if r.get("reason")], [])
+
+
+class Truth(FrameworkTest):
+    """A delay is found where it is, by the clock of the script itself."""
+
+    STEPS = 60
+
+    def measure(self, delay_ms):
+        printed = self.hooked("jax_loop.py", str(delay_ms), str(self.STEPS),
+                              STEPSCOPE_SAMPLE_HZ="200").stdout
+        spent = {place: [1e9 * s for s in seconds]
+                 for place, seconds in json.loads(printed)["spent"].items()}
+        report = self.report()
+        self.assertEqual(report["steps"]["count"], self.STEPS)
+        return spent, report
+
+    def compare(self, delay_ms):
+        """The mean steady step, as the script saw it and as the report says."""
+        spent, report = self.measure(delay_ms)
+        count, first = report["steps"]["steady"]["count"], report["steps"]["warmup"]
+        self.assertEqual((first + count, report["steps"]["left_out"]), (self.STEPS - 1, 1))
+
+        def true(place, later=0):  # the generator works for the step that follows
+            return sum(spent[place][first + later:first + later + count]) / count
+
+        def found(stage):
+            return report["stages"][stage]["total_ns"] / count
+
+        evaluations = len(spent["eval"])
+        for what, seen, told in (
+                ("step", found("compute") + found("sync"), true("step")),
+                ("other", found("other"), true("between") + true("generator", 1)),
+                ("eval", report["books"]["eval_ns"] / evaluations,
+                 sum(spent["eval"]) / evaluations)):
+            self.assert_near(seen, told, 0.02, 100e3, what)
+        return report
+
+    def test_1_ms(self):
+        self.compare(1)
+
+    def test_5_ms(self):
+        self.compare(5)
+
+    def test_20_ms_and_the_lines_that_wait(self):
+        report = self.compare(20)
+        with open(os.path.join(HERE, "jax_loop.py"), encoding="utf-8") as file:
+            lines = [n for n, line in enumerate(file, 1) if "time.sleep(DELAY_S)" in line]
+        found = {(hot["stage"], hot["line"]): hot["share"] for hot in report["hot"]["lines"]
+                 if hot["file"].endswith("/jax_loop.py")}
+        generator, callback, between = lines
+        self.assertGreater(found["other", generator], 0.3)
+        self.assertGreater(found["other", between], 0.3)
+        self.assertGreater(found["compute", callback], 0.7)
+
+
+class Untouched(FrameworkTest):
+    def test_weights_are_the_same_to_the_bit(self):
+        self.assertEqual(json.loads(self.hooked("jax_loop.py", "0").stdout)["digest"],
+                         json.loads(self.plain("jax_loop.py", "0").stdout)["digest"])
+
+    def test_tracebacks_are_the_same_to_the_byte(self):
+        for filtered in ("auto", "off"):
+            plain = self.plain("jax_errors.py", JAX_TRACEBACK_FILTERING=filtered)
+            self.assertGreaterEqual(plain.stdout.count("Traceback"), 12)
+            self.assertNotIn("raised nothing", plain.stdout)
+            hooked = self.hooked("jax_errors.py", JAX_TRACEBACK_FILTERING=filtered)
+            self.assertEqual(hooked.stdout, plain.stdout)
+            self.assertEqual(hooked.stderr, plain.stderr)
+
+    def test_functions_are_and_do_the_same(self):
+        plain = json.loads(self.plain("jax_functions.py").stdout)
+        hooked = json.loads(self.hooked("jax_functions.py").stdout)
+        self.assertEqual(plain["collected"], False)
+        for case, result in plain.items():
+            with self.subTest(case=case):
+                self.assertEqual(hooked[case], result)
+        self.assertTrue(glob.glob(self.runs + "/latest/p-*.ssp"))
+
+
+class Example(FrameworkTest):
+    def test_it_trains(self):
+        script = os.path.join(HERE, "..", "..", "examples", "jax_train.py")
+        plain = self.execute([PYTHON, script, "120"]).stdout
+        self.assertEqual(self.execute(self.recording([PYTHON, script, "120"])).stdout, plain)
+        report = self.report()
+        self.assertEqual(report["steps"]["count"], 120)
+        self.assertGreater(report["books"]["eval_ns"], 0)
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,50 @@
+"""Keras beside what may get into a recorder's way: errors, signals, forks, threads, other
+profilers."""
+
+import signal
+import unittest
+
+from keras_checks import KerasTest, loops_of
+
+
+class Errors(KerasTest):
+    def test_the_traceback_is_the_same(self):
+        for case in ("callback", "layer", "data"):
+            with self.subTest(case=case):
+                hooked, plain = self.both("keras_errors.py", case, expect=1)
+                self.assertEqual(self.error(hooked.stderr), self.error(plain.stderr))
+
+    def test_an_interrupt_is_one(self):
+        hooked, plain = self.both("keras_errors.py", "interrupt", expect=-signal.SIGINT)
+        self.assertEqual(self.error(hooked.stderr), self.error(plain.stderr))
+        self.assertEqual(self.report()["steps"]["count"], 5)
+
+    def test_killed_in_a_step(self):
+        self.hooked("keras_errors.py", "kill", expect=-signal.SIGKILL)
+        report = self.report()
+        self.assertEqual(report["steps"]["count"], 5)
+        self.assertEqual(report["run"]["signal"], signal.SIGKILL)
+
+    def error(self, text):
+        return text[text.index("Traceback"):]
+
+
+class Traps(KerasTest):
+    def test_all(self):
+        reports = self.compare_many("keras_traps.py", "fork", "threads", "tensorboard", "gone")
+        for case, steps in (("fork", [20]), ("threads", [20, 20]), ("tensorboard", [20]),
+                            ("gone", [10])):
+            loops = loops_of(reports[case])
+            self.assertEqual([loop["steps"]["count"] for loop in loops], steps, case)
+            for loop in loops:
+                self.assertEqual(loop["negative_ns"], 0, case)
+        # Whose the waits inside two compiled functions at once are, nobody knows.
+        self.assertEqual([loop["stages"]["data"] for loop in reports["threads"]["loops"]],
+                         [None, None])
+        self.assertIn("two loops", reports["threads"]["not_measured"][0]["reason"])
+        # Batches that TensorFlow's profiler watched are in no statistics.
+        self.assertEqual(reports["tensorboard"]["steps"]["left_out"], 3)
+
+
+if __name__ == "__main__":
+    unittest.main()

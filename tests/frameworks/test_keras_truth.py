@@ -1,0 +1,126 @@
+"""Delays of known size, as the script itself has timed them: are they on the right stage, and as
+long?
+
+The script sleeps 0, 1, 5 and 20 ms in turn, in one loop, and its own clock reads what a delay
+was in the same call that we time. So what disturbs one disturbs both, and medians over the steps
+of each delay are compared."""
+
+import json
+import unittest
+
+from keras_checks import KerasTest, loops_of, middle, names_of
+
+PLACES = ("callbacks", "layer", "eager_layer", "in_map", "in_map_of_four", "prefetched",
+          "in_generator", "in_workers", "user_code")
+DELAYS_MS = 0, 1, 5, 20
+SHORT_NS = 100e3  # what we may be wrong by, however short the delay
+
+
+class Truth(KerasTest):
+    def train(self, *places):
+        """(what the script slept by place, steps of each loop)."""
+        done = self.hooked("keras_truth.py", *places, STEPSCOPE_SAMPLE_HZ="100")
+        said = [line.partition(" ")[2] for line in done.stdout.splitlines()
+                if line.startswith("SLEPT")]
+        return dict(json.loads(line) for line in said), self.steps()
+
+    def near(self, found, true, part=0.02, most=SHORT_NS, text=""):
+        """Values of one delay each: their medians agree."""
+        errors = [one - other for one, other in zip(found, true)]
+        self.assertEqual(len(found), len(true), text)
+        self.assertLessEqual(abs(middle(errors)), max(part * middle(true), most),
+                             (text, middle(found), middle(true)))
+
+    def near_by_delay(self, found, true, text, **tolerance):
+        for turn in range(len(DELAYS_MS)):
+            self.near(found[turn::len(DELAYS_MS)], true[turn::len(DELAYS_MS)],
+                      text=(text, DELAYS_MS[turn]), **tolerance)
+
+    def test_fit(self):
+        slept, loops = self.train(*PLACES)
+        self.assertEqual([sum(step["steps"] for step in steps) for steps in loops],
+                         [80, 80, 40, 80, 80, 30] + [40] * 8 + [80])
+        report = self.report()
+        self.check_callbacks(slept["callbacks"], report)
+        self.check_layers(slept, loops)
+        self.check_data(slept, loops)
+        self.check_data_of_others(slept, loops[6:14])
+        self.check_user_code(slept["user_code"]["other"], loops[14], report)
+
+    def check_callbacks(self, slept, report):
+        found = self.durations()
+        del slept["saved"]  # is inside Model.save_weights
+        for name, true in slept.items():
+            self.near(found[name], true, text=name)
+        self.near_by_delay(found["Slower.on_train_batch_end"], slept["Slower.on_train_batch_end"],
+                           "Slower.on_train_batch_end")
+        names, loop = names_of(report), loops_of(report)[0]
+        self.assertGreaterEqual(loop["books"]["eval_ns"], sum(slept["Slower.on_test_batch_end"]))
+        outside = [name for name in slept if "epoch" in name or "save" in name]
+        self.assertEqual(len(outside), 3)
+        # What comes after the last batch of an epoch, and before its first.
+        self.assertGreaterEqual(loop["books"]["between_ns"],
+                                0.8 * sum(sum(slept[name]) for name in outside))
+        for name in ("EarlyStopping.on_epoch_end", "History.on_epoch_end",
+                     "ProgbarLogger.on_train_batch_end", "tf.data.make iterator"):
+            self.assertIn(name, names)
+
+    def check_layers(self, slept, loops):
+        for place, steps in (("layer", loops[1]), ("eager_layer", loops[2])):
+            found = [step["stages_ns"]["compute"] + step["stages_ns"].get("data", 0)
+                     for step in steps]
+            self.near_by_delay(found, slept[place]["took"], place)
+            above = [step["stages_ns"]["compute"] - true
+                     for step, true in zip(steps, slept[place]["compute"])]
+            self.assertGreaterEqual(middle(above), 0)
+            self.assertLess(middle(step["stages_ns"]["other"] for step in steps), SHORT_NS)
+
+    def check_data(self, slept, loops):
+        """Inside the compiled function. What it is above the delay does not depend on the delay."""
+        above = [step["stages_ns"]["data"] - true
+                 for step, true in zip(loops[3], slept["in_map"]["data"])]
+        fast = middle(above[0::4])
+        for turn, delay_ms in enumerate(DELAYS_MS):
+            self.assert_near(middle(above[turn::4]) - fast + delay_ms * 1e6, delay_ms * 1e6,
+                             0.05, 300e3, delay_ms)
+        of_four = slept["in_map_of_four"]["data"]
+        for at, step in enumerate(loops[4]):  # an upper bound
+            self.assertGreaterEqual(step["stages_ns"]["data"] + SHORT_NS,
+                                    sum(of_four[4 * at:4 * at + 4]))
+        ahead = middle(step["stages_ns"]["data"] for step in loops[5])
+        self.assertLess(ahead, 0.2 * sum(slept["prefetched"]["data"]) / 30)
+
+    def check_data_of_others(self, slept, loops):
+        """What is made ahead: the wait is from asking for a batch until it is ready."""
+        for place in ("in_generator", "in_workers"):
+            fast = None
+            for delay_ms in DELAYS_MS:
+                steps, true = loops.pop(0), slept[place][str(delay_ms)]
+                above = middle(step["stages_ns"]["data"] - waited
+                               for step, waited in zip(steps, true))
+                fast = above if fast is None else fast
+                self.assert_near(above - fast + delay_ms * 1e6, delay_ms * 1e6, 0.05, 500e3,
+                                 (place, delay_ms))
+
+    def check_user_code(self, slept, steps, report):
+        true = [slept[2 * at] + slept[2 * at + 1] for at in range(len(steps))]
+        above = [step["stages_ns"]["other"] - both for step, both in zip(steps, true)]
+        fast = middle(above[0::4])
+        for turn, delay_ms in enumerate(DELAYS_MS):
+            self.assert_near(middle(above[turn::4]) - fast + 2 * delay_ms * 1e6,
+                             2 * delay_ms * 1e6, 0.02, 2 * SHORT_NS, delay_ms)
+        self.check_line("other", report)
+
+    def check_line(self, stage, report):
+        lines = [(line["file"].rpartition("/")[2], line["function"])
+                 for line in report["hot"]["lines"] if line["stage"] == stage]
+        self.assertIn(("keras_truth.py", "sleep"), lines)
+
+    def test_eager_loop(self):
+        slept, (steps,) = self.train("user_code_of_eager_loop")
+        self.assertEqual(len(steps), 80)
+        self.check_user_code(slept["user_code_of_eager_loop"]["other"], steps, self.report())
+
+
+if __name__ == "__main__":
+    unittest.main()

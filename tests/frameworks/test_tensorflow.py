@@ -1,0 +1,63 @@
+"""TensorFlow without fit: loops of the user's own."""
+
+import unittest
+
+from keras_checks import KerasTest, names_of
+
+CASES = {  # steps, and what makes them
+    "eager": (60, "optimizer updates"), "function": (60, "train calls"),
+    "traced_before": (60, "train calls"), "whole_epoch": (60, "train calls"),
+    "over_iterator": (60, "train calls"), "without_optimizer": (60, "train calls"),
+    "two_optimizers": (60, "optimizer updates"), "saves": (60, "train calls"),
+    "mirrored": (20, "train calls"),
+}
+
+
+class Loops(KerasTest):
+    def test_loops(self):
+        reports = self.compare_many("tf_loops.py", *CASES)
+        for case, (steps, source) in CASES.items():
+            report = reports[case]
+            self.assertEqual([loop["steps"]["count"] for loop in report["loops"]], [steps], case)
+            self.assertEqual(report["steps"]["source"], source, case)
+            self.assertEqual(report["loops"][0]["negative_ns"], 0, case)
+            self.assertEqual([hook for hook in report["hooks"] if hook["reason"]], [], case)
+            if case not in ("whole_epoch", "over_iterator"):
+                self.assertGreater(report["books"]["eval_ns"], 0, case)
+        self.check_stages(reports)
+        self.check_names(reports)
+
+    def check_stages(self, reports):
+        for case in ("eager", "two_optimizers"):
+            for stage in ("data", "forward", "backward", "optimizer"):
+                self.assertGreater(reports[case]["stages"][stage]["total_ns"], 0, (case, stage))
+        for case in ("function", "traced_before", "without_optimizer", "saves", "mirrored"):
+            stages = reports[case]["stages"]
+            self.assertGreater(stages["compute"]["total_ns"], 0, case)
+            self.assertGreater(stages["data"]["total_ns"], 0, case)
+            self.assertIsNone(stages["optimizer"], case)
+        for case in ("whole_epoch", "over_iterator"):
+            self.assertEqual(reports[case]["steps"]["steady"]["window_steps"], 10, case)
+        self.assertGreater(reports["saves"]["books"]["checkpoint_ns"], 0)
+
+    def check_names(self, reports):
+        names = names_of(reports["eager"])
+        self.assertEqual(names["Adam.apply"]["count"], 60)
+        self.assertEqual(names["measure.call"]["count"], 18)
+        self.assertEqual(names_of(reports["saves"])["tf.train.CheckpointManager.save"]["count"], 6)
+        self.assertEqual(names_of(reports["mirrored"])["measure.run"]["count"], 20)
+
+
+class Workers(KerasTest):
+    def test_two_workers_are_two_ranks_of_one_run(self):
+        report = self.compare("tf_workers.py")
+        loops = {loop["rank"]: loop for loop in report["loops"]}
+        self.assertEqual(sorted(loops), [0, 1])
+        for loop in loops.values():
+            self.assertEqual(loop["steps"]["count"], 20)
+            self.assertEqual(loop["steps"]["source"], "train calls")
+            self.assertGreater(loop["stages"]["data"]["total_ns"], 0)
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,70 @@
+"""PyTorch with two ranks on gloo, started by torchrun: one run, with books for each rank."""
+
+import json
+import statistics
+import unittest
+
+from framework import HERE, PYTHON
+from truth import TruthTest
+
+KINDS = ("ddp", "fsdp2", "async")
+STEPS = 24
+DELAY_NS = 10e6  # of rank 1 in each backward
+
+
+class Ranks(TruthTest):
+    def command(self, script, *arguments):
+        return [PYTHON, "-m", "torch.distributed.run", "--standalone", "--nproc-per-node", "2",
+                HERE + "/" + script, *arguments]
+
+    def test_each_rank_has_its_books(self):
+        plain = json.loads(self.plain("torch_ranks.py").stdout)
+        printed = json.loads(self.hooked("torch_ranks.py").stdout)
+        report = self.report()
+        processes = {loop["rank"]: loop["process"] for loop in report["loops"]}
+        self.assertEqual(sorted(processes), [0, 1])
+        self.assertEqual(len(report["loops"]), 2 * len(KINDS))
+        self.assertEqual(report["lost"]["negative_ns"], 0)
+        found = {}
+        for rank, process in processes.items():
+            steps = [step for step in self.steps() if step["process"] == process]
+            self.assertEqual(len(steps), STEPS * len(KINDS))
+            for kind in KINDS:
+                found[kind, rank], steps = steps[:STEPS], steps[STEPS:]
+        for kind in KINDS:
+            self.assertEqual(printed[kind]["digest"], plain[kind]["digest"], kind)
+        self.check_ddp(found["ddp", 0], found["ddp", 1], printed["ddp"]["steps"])
+        self.check_fsdp2(found["fsdp2", 0])
+        self.check_async(found["async", 0], printed["async"]["steps"])
+        self.check_records()
+
+    def middle(self, steps, stage):
+        return statistics.median(step["stages_ns"].get(stage, 0) for step in steps)
+
+    def check_ddp(self, first, second, true):
+        """Whoever waits for the other one has `comm`, the other one has `backward`."""
+        for step in first:  # the wait is a part of the call
+            stages = step["stages_ns"]
+            stages["backward"] = stages.get("backward", 0) + stages.get("comm", 0)
+        self.assert_steps(first, true, ("forward", "backward"), "ddp")
+        self.assertGreater(self.middle(first, "comm"), DELAY_NS / 2)
+        self.assertGreater(self.middle(second, "backward"), DELAY_NS * 0.9)
+
+    def check_fsdp2(self, first):
+        self.assertGreater(self.middle(first, "comm"), DELAY_NS / 2)
+
+    def check_async(self, first, true):
+        self.assert_steps(first, true, ("forward", "backward", "comm"), "async")
+        self.assertGreater(self.middle(first, "comm"), DELAY_NS / 2)
+
+    def check_records(self):
+        spans = [r for r in self.records() if r["kind"] == "span" and r["stage"] == "comm"]
+        guessed = [r for r in spans if "estimate" in r["flags"]]
+        self.assertEqual({r["name"] for r in guessed}, {"gradients of all ranks (estimate)"})
+        self.assertGreater(len(guessed), STEPS)
+        names = {r["name"] for r in spans if "estimate" not in r["flags"]}
+        self.assertLessEqual({"all_reduce", "wait"}, names)
+
+
+if __name__ == "__main__":
+    unittest.main()

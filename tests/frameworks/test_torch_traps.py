@@ -1,0 +1,71 @@
+"""PyTorch in scripts that fork, are interrupted, patch it, or start recording late."""
+
+import os
+import signal
+import unittest
+
+from framework import BUILD, FrameworkTest, counts_of
+
+
+class Traps(FrameworkTest):
+    def trap(self, name, steps, expect=0):
+        done = self.hooked("torch_traps.py", name, expect=expect)
+        report = self.report()
+        self.assertEqual(sorted(loop["steps"]["count"] for loop in report["loops"]), steps)
+        self.assertTrue(report["lost"]["whole"], report["lost"])
+        return done, report
+
+    def test_a_fetch_in_a_worker_is_linked_to_its_batch(self):
+        _, report = self.trap("workers_that_stay", [24])
+        self.assertEqual(report["steps"]["batches"], 24)
+        spans = [r for r in self.records() if r["kind"] == "span" and "failed" not in r["flags"]]
+        waits = {}
+        for epoch in range(2):
+            got = [r for r in spans if r["name"] == "DataLoader"][12 * epoch:12 * (epoch + 1)]
+            self.assertEqual([r["arg"] for r in got], list(range(1, 13)))
+            waits[epoch] = {r["arg"]: r for r in got}
+        fetches = [r for r in spans if r["name"] == "fetch"]
+        self.assertEqual(sorted(r["arg"] for r in fetches), sorted(2 * list(range(1, 13))))
+        self.assertEqual(len({r["process"] for r in fetches}), 2)
+        for fetch in fetches[:12]:  # before the batch is had
+            self.assertLess(fetch["start_ns"], waits[0][fetch["arg"]]["end_ns"])
+
+    def test_a_fork_in_the_middle(self):
+        _, report = self.trap("fork_in_the_middle", [20, 24])
+        self.assertEqual(len({loop["process"] for loop in report["loops"]}), 2)
+
+    def test_an_interrupt(self):
+        plain = self.plain("torch_traps.py", "interrupt", expect=-signal.SIGINT)
+        done, report = self.trap("interrupt", [7], expect=-signal.SIGINT)
+        self.assertEqual(done.stderr, plain.stderr)
+        self.assertEqual(report["run"]["signal"], signal.SIGINT)
+
+    def test_three_steps_in_a_child_that_patches_modules(self):
+        _, report = self.trap("only_in_a_child", [3])
+        self.assertEqual(report["steps"]["warmup_class"], "too_few")
+
+    def test_many_tiny_steps(self):
+        _, report = self.trap("many_tiny_steps", [100_000])
+        self.assertEqual(counts_of(report)["", "backward"], 100_000)
+
+    def test_recording_starts_late(self):
+        done = self.plain("torch_traps.py", "notebook", PYTHONPATH=os.path.join(BUILD, "python"))
+        *found, run = done.stdout.split()
+        self.assertEqual(found, ["20", "True"])
+        self.runs = os.path.dirname(os.path.join(self.folder, run))
+        marks = [(r["name"], r["text"]) for r in self.records() if r["kind"] == "mark"]
+        self.assertEqual(marks, [("asynchronous device", "cuda")])
+        self.assertTrue(self.report()["steps"]["asynchronous"])
+
+    def test_reasons_to_compile_again(self):
+        _, report = self.trap("compile_again", [24])
+        marks = [r["text"] for r in self.records() if r["kind"] == "mark"]
+        self.assertEqual(len(marks), 2, marks)
+        for text, reason in zip(marks, ("size mismatch", "number == 2.0")):
+            self.assertIn("scaled (", text)
+            self.assertIn(reason, text)
+        self.assertGreater(report["stages"]["compile"]["total_ns"], 0)
+
+
+if __name__ == "__main__":
+    unittest.main()

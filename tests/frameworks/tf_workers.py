@@ -1,0 +1,77 @@
+"""Two workers of a MultiWorkerMirroredStrategy train one model: tf_workers.py.
+
+The first process starts the workers, which find each other by TF_CONFIG, and prints what each of
+them says."""
+
+import hashlib
+import json
+import os
+import socket
+import subprocess
+import sys
+
+WORKERS = 2
+
+
+def free_ports():
+    sockets = [socket.socket() for _ in range(WORKERS)]
+    for one in sockets:
+        one.bind(("localhost", 0))
+    ports = [one.getsockname()[1] for one in sockets]
+    for one in sockets:
+        one.close()
+    return ports
+
+
+def start_workers():
+    hosts = ["localhost:%d" % port for port in free_ports()]
+    workers = [subprocess.Popen(
+        [sys.executable, __file__], stdout=subprocess.PIPE, text=True,
+        env={**os.environ, "TF_CONFIG": json.dumps(
+            {"cluster": {"worker": hosts}, "task": {"type": "worker", "index": index}})})
+        for index in range(WORKERS)]
+    for worker in workers:
+        said, _ = worker.communicate()
+        print(said, end="")
+    return max(worker.returncode for worker in workers)
+
+
+def train():
+    os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
+    import keras
+    import numpy as np
+    import tensorflow as tf
+
+    strategy = tf.distribute.MultiWorkerMirroredStrategy()
+    keras.utils.set_random_seed(1)
+    rows = np.random.rand(320, 8).astype("float32")
+    data = strategy.experimental_distribute_dataset(
+        tf.data.Dataset.from_tensor_slices((rows, rows[:, :1])).batch(16))
+    with strategy.scope():
+        model = keras.Sequential([keras.layers.Input((8,)), keras.layers.Dense(1)])
+        optimizer = keras.optimizers.Adam()
+        optimizer.build(model.trainable_variables)
+
+    def replica(x, y):
+        with tf.GradientTape() as tape:
+            loss = tf.reduce_mean((model(x) - y) ** 2)
+        gradients = tape.gradient(loss, model.trainable_variables)
+        optimizer.apply_gradients(zip(gradients, model.trainable_variables))
+        return loss
+
+    @tf.function
+    def step(batch):
+        return strategy.run(replica, args=batch)
+
+    for batch in data:
+        step(batch)
+    digest = hashlib.md5()
+    for variable in model.variables:
+        digest.update(variable.numpy().tobytes())
+    print(digest.hexdigest())
+
+
+if "TF_CONFIG" in os.environ:
+    train()
+else:
+    sys.exit(start_workers())

@@ -1,0 +1,119 @@
+"""What else a script may do, each function one script.
+
+    torch_traps.py FUNCTION"""
+
+import os
+import signal
+import subprocess
+import sys
+
+STEPS, BATCH = 24, 4
+
+
+def train(steps=STEPS, **options):
+    """Two epochs; yields in each step."""
+    import torch
+    from torch.utils.data import DataLoader, TensorDataset
+
+    net = torch.nn.Sequential(torch.nn.Linear(8, 16), torch.nn.Linear(16, 1))
+    optimizer = torch.optim.SGD(net.parameters(), lr=0.1)
+    epochs = 2 if steps % 2 == 0 else 1
+    batches = steps // epochs
+    loader = DataLoader(TensorDataset(torch.linspace(0, 1, batches * BATCH * 8).reshape(-1, 8),
+                                      torch.ones(batches * BATCH, 1)), BATCH, **options)
+    number = 0
+    for _ in range(epochs):
+        for x, y in loader:
+            yield number
+            optimizer.zero_grad()
+            torch.nn.functional.mse_loss(net(x), y).backward()
+            optimizer.step()
+            number += 1
+
+
+def run(steps):
+    for _ in steps:
+        pass
+
+
+def workers_that_stay():
+    run(train(num_workers=2, persistent_workers=True))
+
+
+def fork_in_the_middle():
+    """One child does nothing, the next one trains by itself."""
+    for number in train():
+        if number in (5, 10):
+            child = os.fork()
+            if child == 0:
+                if number == 10:
+                    run(train(20))
+                os._exit(0)
+            os.waitpid(child, 0)
+
+
+def interrupt():
+    signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell may have it ignored
+    for number in train():
+        if number == 7:
+            signal.raise_signal(signal.SIGINT)
+
+
+def only_in_a_child():
+    subprocess.run([sys.executable, __file__, "three_steps"], check=True)
+
+
+def three_steps():
+    """With a Module.__call__ of somebody else's."""
+    import torch
+
+    call = torch.nn.Module.__call__
+
+    def mine(self, *args, **more):
+        return call(self, *args, **more)
+
+    torch.nn.Module.__call__ = mine
+    run(train(3))
+    assert torch.nn.Module.__call__ is mine
+
+
+def many_tiny_steps():
+    import torch
+
+    weight = torch.zeros(1, requires_grad=True)
+    optimizer = torch.optim.SGD([weight], lr=0.1, foreach=False)
+    for _ in range(100_000):
+        weight.sum().backward()
+        optimizer.step()
+
+
+def notebook():
+    """Nothing but this starts a recording, when torch has been there for long. Prints how many steps."""
+    run(train())
+    import stepscope
+    import torch
+
+    torch._C._cuda_init = lambda: None  # as if this were a build for GPUs
+    stepscope.start("notebook-runs")
+    torch._C._cuda_init()
+    run(train(20))
+    stepscope.stop()
+    run(train())
+    report = stepscope.load()
+    print(report["steps"]["count"], report["stages"]["forward"] is not None, stepscope.directory())
+
+
+def compile_again():
+    """For the shape of a batch, which is then seen as one that changes, and for a number."""
+    import torch
+
+    @torch.compile(backend="eager")
+    def scaled(x, number):
+        return x * number
+
+    for number in train():
+        scaled(torch.ones(number % 3 + 2, 8), 2.0 if number < 12 else 3.0)
+
+
+if __name__ == "__main__":
+    globals()[sys.argv[1]]()
