@@ -178,6 +178,10 @@ static void place(struct hot *hot, struct hot_thread *thread,
                   const struct hot_waiting *sample, uint32_t where)
 {
     struct hot_row row = {where, sample->script, sample->leaf, 0};
+    if (sample->state) {
+        thread->states[where][sample->state - 1]++;
+        return;
+    }
     if (!make_rows(thread)) {
         hot->unplaced++;
         return;
@@ -190,8 +194,12 @@ static void place(struct hot *hot, struct hot_thread *thread,
     own->count++;
 }
 
-static bool wait(struct hot_thread *thread, const struct hot_waiting *sample)
+static bool wait(struct hot *hot, struct hot_thread *thread,
+                 const struct hot_waiting *sample)
 {
+    if (!thread->is_recorder && thread->waiting_count >= HOT_SILENT_MOST) {
+        hot_settle(hot, thread, INT64_MAX, false);
+    }
     if (thread->waiting_count == thread->waiting_capacity) {
         const size_t capacity =
             thread->waiting_capacity ? thread->waiting_capacity * 2 : 64;
@@ -224,13 +232,20 @@ void hot_sample(struct hot *hot, uint32_t process, bool is_main,
         }
     }
     hot->samples++;
-    if (!sample.leaf || !thread || !wait(thread, &sample)) {
+    if (!sample.leaf || !thread || !wait(hot, thread, &sample)) {
         hot->unplaced++;
     } else {
         thread->is_main = is_main;
-        if (!thread->is_recorder && thread->waiting_count >= HOT_SILENT_MOST) {
-            hot_settle(hot, thread, INT64_MAX, false);
-        }
+    }
+}
+
+void hot_state(struct hot *hot, uint32_t process, uint32_t tid, bool is_main,
+               int64_t time_ns, unsigned state)
+{
+    const struct hot_waiting sample = {.time_ns = time_ns, .state = state + 1};
+    struct hot_thread *thread = state < HOT_STATES ? thread_of(hot, process, tid) : NULL;
+    if (thread && wait(hot, thread, &sample)) {
+        thread->is_main = is_main;
     }
 }
 

@@ -1,4 +1,5 @@
-/* Stack samples, joined to stages by time: what a thread was doing when a stage had it.
+/* Stack samples, joined to stages by time: what a thread was doing when a stage had it. The same for
+ * samples of whether it ran or waited, which come from outside.
  *
  * A sample arrives before the spans around it, because a span arrives when it ends. So samples wait:
  * the first span that covers one and counts for a stage (rules 6, 7) is the innermost, and takes it;
@@ -16,7 +17,8 @@ enum {
     HOT_FRAMES_MOST = 1 << 18,
     HOT_WAITING_MOST = 1 << 16, /* 40 minutes of one span */
     HOT_SILENT_MOST = 1 << 10,  /* of a thread of which nothing else is known */
-    HOT_ROWS_MOST = 1 << 13     /* of a thread */
+    HOT_ROWS_MOST = 1 << 13,    /* of a thread */
+    HOT_STATES = 3              /* enum ss_thread_state */
 };
 
 struct hot_frame {
@@ -35,6 +37,7 @@ struct
 struct hot_waiting {
     int64_t time_ns;
     uint32_t script, leaf;
+    uint32_t state; /* enum ss_thread_state + 1; 0: a stack */
 };
 
 struct hot_thread {
@@ -46,6 +49,7 @@ struct hot_thread {
     size_t waiting_count, waiting_capacity;
     struct hot_row *rows; /* a hash table */
     size_t row_count, row_slots;
+    uint64_t states[HOT_PLACES][HOT_STATES];
 };
 
 struct hot {
@@ -63,6 +67,10 @@ void hot_release(struct hot *hot);
 void hot_frame(struct hot *hot, uint32_t process, const struct ss_record *record);
 void hot_sample(struct hot *hot, uint32_t process, bool is_main,
                 const struct ss_record *record);
+
+/* What a thread did at this time, as somebody else saw it. */
+void hot_state(struct hot *hot, uint32_t process, uint32_t tid, bool is_main,
+               int64_t time_ns, unsigned state);
 
 /* NULL: no sample of this thread was seen. */
 struct hot_thread *hot_find(const struct hot *hot, uint32_t process, uint32_t tid);

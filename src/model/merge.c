@@ -107,6 +107,7 @@ int model_merge(struct model *to, struct model *from)
         move_threads(&move, from);
         add_sums(to, from);
         hot_merge(&to->hot, &from->hot, move.processes);
+        resources_merge(&to->resources, &from->resources, move.processes);
     } else {
         to->error = SS_E_NOMEM;
     }

@@ -60,6 +60,7 @@ void model_free(struct model *model)
     }
     model_names_release(&model->names);
     hot_release(&model->hot);
+    resources_release(&model->resources);
     free(model->lanes);
     free(model->processes);
     free(model);
@@ -107,6 +108,9 @@ void model_process(struct model *model, uint32_t process, const struct ss_proces
 static struct thread *new_thread(struct model *model, uint32_t process,
                                  const struct ss_record *record)
 {
+    if (model_is_supervisor(model, process)) {
+        return NULL; /* it has no spans: this file is not what it says */
+    }
     struct thread *thread = calloc(1, sizeof *thread);
     const struct model_process_facts *facts = process_at(model, process);
     if (!thread || !facts) {
@@ -154,12 +158,15 @@ static void settle_samples(struct thread *thread, const struct ss_record *record
 {
     struct hot_thread *hot = hot_of(thread);
     struct model *model = thread->model;
-    if (hot && record->kind == SS_KIND_SPAN) {
+    if (!hot || hot->waiting_count == 0) {
+        return;
+    }
+    if (record->kind == SS_KIND_SPAN) {
         const uint32_t name =
             model_names_find(&model->names, thread->process, record->name);
         hot_span(&model->hot, hot, &model->names.name[name], record);
     }
-    if (hot && !(record->nest & SS_NEST_OPEN)) {
+    if (!(record->nest & SS_NEST_OPEN)) {
         hot_settle(&model->hot, hot,
                    record->kind == SS_KIND_SPAN ? record->end_ns : record->time_ns,
                    thread->track && thread->track->loop);
@@ -308,6 +315,62 @@ static void note_gap(struct thread *thread, int64_t start_ns, int64_t end_ns)
     }
 }
 
+bool model_is_supervisor(const struct model *model, uint32_t process)
+{
+    return process < model->process_count && model->processes[process].known &&
+           model->processes[process].facts.kind == SS_PROCESS_SUPERVISOR;
+}
+
+static uint32_t process_of_pid(const struct model *model, uint32_t pid)
+{
+    for (uint32_t i = model->process_count; i-- > 0;) {
+        if (model->processes[i].known && model->processes[i].facts.pid == pid &&
+            !model_is_supervisor(model, i)) {
+            return i;
+        }
+    }
+    return UINT32_MAX;
+}
+
+static bool has_thread(const struct model *model, uint32_t process, uint32_t tid)
+{
+    for (uint32_t i = 0; i < model->lane_count; i++) {
+        const struct thread *thread = model->lanes[i];
+        if (thread && thread->process == process && thread->tid == tid) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static void feed_system(struct model *model, uint32_t process,
+                        const struct ss_record *record)
+{
+    const int counter = resources_sample(&model->resources, process, record);
+    if (counter == SS_COUNTER_ID_THREAD_STATE && record->flags == SS_SYSTEM_VALUE) {
+        const uint32_t pid = (uint32_t)(record->subject >> 32);
+        const uint32_t tid = (uint32_t)record->subject;
+        const uint32_t found = process_of_pid(model, pid);
+        const double state = record->u.value;
+        if (found != UINT32_MAX && state >= 0 && state < HOT_STATES &&
+            has_thread(model, found, tid)) {
+            hot_state(&model->hot, found, tid, pid == tid, record->time_ns,
+                      (unsigned)state);
+        }
+    }
+}
+
+/* What a supervisor recorded is about the machine, and no part of the training. */
+static void feed_supervisor(struct model *model, uint32_t process,
+                            const struct ss_record *record)
+{
+    if (record->kind == SS_KIND_SYSTEM) {
+        feed_system(model, process, record);
+    } else if (record->kind == SS_KIND_NAME) {
+        resources_name(&model->resources, process, record);
+    }
+}
+
 /* What belongs to no thread; false: it is something else. */
 static bool feed_apart(struct model *model, uint32_t process,
                        const struct ss_record *record)
@@ -328,6 +391,16 @@ static bool feed_apart(struct model *model, uint32_t process,
     return true;
 }
 
+/* What adapters say of a device that takes work and does it later. */
+static void feed_mark(struct thread *thread, const struct ss_record *record)
+{
+    struct model *model = thread->model;
+    const uint32_t name = model_names_find(&model->names, thread->process, record->name);
+    if (strcmp(model->names.name[name].text, MODEL_ASYNCHRONOUS_MARK) == 0) {
+        model->processes[thread->process].is_asynchronous = true;
+    }
+}
+
 static void feed_other(struct thread *thread, const struct ss_record *record)
 {
     struct model *model = thread->model;
@@ -344,6 +417,9 @@ static void feed_other(struct thread *thread, const struct ss_record *record)
         model->processes[thread->process].perturbed_start_ns = record->start_ns;
         model->processes[thread->process].perturbed_end_ns = record->end_ns;
         break;
+    case SS_KIND_MARK:
+        feed_mark(thread, record);
+        break;
     case SS_KIND_LOST:
         model->lost_records += (uint64_t)record->u.arg;
         note_gap(thread, record->start_ns, record->end_ns);
@@ -356,6 +432,10 @@ static void feed_other(struct thread *thread, const struct ss_record *record)
 void model_feed(struct model *model, uint32_t process, const struct ss_record *record)
 {
     const bool is_span = record->kind == SS_KIND_SPAN;
+    if (!is_span && model_is_supervisor(model, process)) {
+        feed_supervisor(model, process, record);
+        return;
+    }
     if (UNLIKELY(model->records++ == 0)) {
         model->first_ns = record->time_ns;
     }
@@ -381,4 +461,19 @@ void model_feed(struct model *model, uint32_t process, const struct ss_record *r
     } else {
         feed_other(thread, record);
     }
+}
+
+size_t model_loop_threads(const struct model *model, struct model_loop_thread *out,
+                          size_t most)
+{
+    size_t count = 0;
+    for (uint32_t i = 0; i < model->lane_count && count < most; i++) {
+        const struct thread *thread = model->lanes[i];
+        if (thread && thread->track && thread->track->loop &&
+            model->processes[thread->process].known) {
+            out[count].pid = model->processes[thread->process].facts.pid;
+            out[count++].tid = thread->tid;
+        }
+    }
+    return count;
 }

@@ -34,6 +34,9 @@ enum model_segment { MODEL_SEGMENTS(MODEL_ENUM_SEGMENT) MODEL_SEGMENT_COUNT };
 /* What makes the steps of a loop; a later one wins over an earlier one (rule 3). */
 enum step_source { SOURCE_NONE, SOURCE_JIT, SOURCE_UPDATES, SOURCE_TRAINER, SOURCE_USER };
 
+/* The name of a mark: from now on the host only queues work for a device. */
+#define MODEL_ASYNCHRONOUS_MARK "asynchronous device"
+
 struct model;
 
 struct model *model_new(void);
@@ -58,6 +61,14 @@ struct model_step {
 void model_observe(struct model *model,
                    void (*seen)(void *context, const struct model_step *step),
                    void *context);
+
+/* Threads that hold loops now, for whoever looks at them from outside; returns how many, at most
+ * `most`. */
+struct model_loop_thread {
+    uint32_t pid, tid;
+};
+size_t model_loop_threads(const struct model *model, struct model_loop_thread *out,
+                          size_t most);
 
 /* No more records will come: what is still open is closed. Nothing may be fed afterwards. */
 void model_finish(struct model *model);

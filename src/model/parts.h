@@ -6,6 +6,7 @@
 #include "model/hot.h"
 #include "model/model.h"
 #include "model/name_table.h"
+#include "model/resources.h"
 #include "model/series.h"
 #include "model/work.h"
 
@@ -98,6 +99,7 @@ struct loop {
     int64_t epoch_count; /* all; the last ones are kept, and the first */
     bool epoch_open;
     bool data_shared; /* two loops computed at once: whose are overlays (rule 10)? */
+    bool data_hidden; /* it waits inside its own calls, and that is not seen */
 
     struct name_share *names;
     uint32_t name_count, name_capacity;
@@ -137,6 +139,8 @@ struct track {
     int64_t eval_start_ns, eval_end_ns;
     bool held_valid; /* batches of which it is not yet known what they are */
     struct phase held;
+    bool ended_valid; /* an iterator ended; whether the step did is not yet known */
+    struct phase ended;
 
     bool has_step; /* one that has its update is open */
     struct step step;
@@ -180,15 +184,20 @@ struct overlay {
     int64_t start_ns, end_ns;
 };
 
+struct overlays {
+    struct overlay window[OVERLAYS_KEPT]; /* sorted, disjoint */
+    int count;
+    uint64_t seen; /* all */
+};
+
 struct model_process_facts {
     bool known;
     struct ss_process facts;
-    struct overlay overlay[OVERLAYS_KEPT]; /* sorted, disjoint */
-    int overlays;
-    uint64_t overlay_count;
+    struct overlays waits, compiles;
     int64_t compute_end_ns; /* of the last train compute, and on which thread */
     uint32_t compute_lane;
     int64_t perturbed_start_ns, perturbed_end_ns; /* the last such window */
+    bool is_asynchronous; /* a mark said that a device works later than it is told to */
 };
 
 struct model {
@@ -203,17 +212,21 @@ struct model {
     int64_t negative_ns;
     int64_t first_ns, last_ns;
     struct hot hot;
+    struct resources resources;
     void (*seen)(void *context, const struct model_step *step); /* NULL: nobody looks */
     void *seen_context;
 };
 
+bool model_is_supervisor(const struct model *model, uint32_t process);
+
 /* tree.c: nesting. Takes a span, gives whole items to phase_item(). */
 void tree_span(struct thread *thread, const struct ss_record *record);
 
-/* overlay.c: waits inside the loop's own call that happen on other threads (rule 10). */
-void overlay_add(struct model_process_facts *process, int64_t start_ns, int64_t end_ns);
-int64_t overlay_take(struct model_process_facts *process, int64_t start_ns,
-                     int64_t end_ns);
+/* overlay.c: what other threads do inside the loop's own call (rule 10). Taken is what lies in a
+ * window; what ends before it is forgotten. */
+void overlay_add(struct thread *thread, enum ss_stage stage,
+                 const struct ss_record *record);
+int64_t overlay_take(struct overlays *overlays, int64_t start_ns, int64_t end_ns);
 
 /* jit.c: rule 9. Holds items back until it is known which function trains. */
 void jit_item(struct track *track, struct item *item);

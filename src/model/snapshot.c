@@ -3,6 +3,7 @@
 #include "model/parts.h"
 #include "model/snapshot_hot.h"
 #include "model/snapshot_loop.h"
+#include "model/snapshot_resources.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -144,6 +145,7 @@ static bool add_loops(const struct model *model, struct snapshot *snapshot)
                     return false;
                 }
                 out->rank = rank_of(model, loop->process);
+                out->is_asynchronous = model->processes[loop->process].is_asynchronous;
             }
         }
     }
@@ -190,7 +192,7 @@ static bool add_threads(const struct model *model, struct snapshot *snapshot)
         }
     }
     if (snapshot->thread_count == 0 && model->process_count &&
-        model->processes[0].known) {
+        model->processes[0].known && !model_is_supervisor(model, 0)) {
         fill_silent(&model->processes[0].facts,
                     &snapshot->threads[snapshot->thread_count++]);
     }
@@ -293,7 +295,7 @@ struct snapshot *model_snapshot(const struct model *model)
     snapshot->begin_ns = model->records ? model->first_ns : INT64_MAX;
     snapshot->end_ns = model->last_ns;
     for (uint32_t i = 0; i < model->process_count; i++) {
-        if (model->processes[i].known) {
+        if (model->processes[i].known && !model_is_supervisor(model, i)) {
             const struct ss_process *facts = &model->processes[i].facts;
             snapshot->begin_ns = facts->start_ns < snapshot->begin_ns
                                      ? facts->start_ns
@@ -309,6 +311,10 @@ struct snapshot *model_snapshot(const struct model *model)
     snapshot->orphan_spans = model->orphan_spans;
     snapshot->forgotten_loops = model->forgotten_loops;
     snapshot->negative_ns = model->negative_ns;
+    if (!snapshot_fill_resources(model, is_loop_thread, snapshot)) {
+        snapshot_free(snapshot);
+        return NULL;
+    }
     return snapshot;
 }
 
@@ -326,6 +332,7 @@ void snapshot_free(struct snapshot *snapshot)
         free((char *)(uintptr_t)snapshot->spans[i].object);
     }
     snapshot_release_hot(&snapshot->hot);
+    free(snapshot->resources.rows);
     free(snapshot->loops);
     free(snapshot->threads);
     free(snapshot->spans);

@@ -43,8 +43,9 @@ struct snap_epoch {
 
 struct snap_loop {
     uint32_t process, tid, lane;
-    int rank;         /* -1: not a replica */
-    const char *name; /* "" if nobody named it */
+    int rank;             /* -1: not a replica */
+    bool is_asynchronous; /* times of computing are those of queueing */
+    const char *name;     /* "" if nobody named it */
     enum step_source source;
     bool ended;
     int64_t begin_ns, end_ns;
@@ -108,6 +109,31 @@ struct snap_hot {
     uint64_t samples, unplaced, place_samples[SNAP_HOT_PLACES];
 };
 
+/* A system counter, from the first step of the primary loop to its end; without steps of all the run. */
+enum { SNAP_COURSE = 32 };
+
+struct snap_resource {
+    uint8_t counter, state; /* enum ss_counter_id, enum ss_system_state */
+    uint64_t subject;
+    double mean;     /* of a gauge; of a total, what it gained a second */
+    double min, max; /* the same of single samples */
+    double known;    /* part of the time of which anything is known */
+    double gained;   /* of a total, in all the run */
+    double in_loop;  /* of a total, in the time that this is about; NAN */
+    double last;
+    double course[SNAP_COURSE]; /* means over time; NAN: not known */
+};
+
+struct snap_resources {
+    struct snap_resource *rows; /* in the order of counters, then of subjects */
+    size_t count;
+    int64_t begin_ns, end_ns; /* what they are about */
+    uint64_t unplaced;        /* samples for which there was no room */
+    double growth_per_s;      /* of the memory of the command and all below it; NAN */
+    uint64_t states[SS_STAGE_COUNT]
+                   [3]; /* loop threads: how often seen in each enum ss_thread_state */
+};
+
 struct snapshot {
     struct snap_loop *loops; /* the primary one first */
     size_t loop_count;
@@ -116,12 +142,18 @@ struct snapshot {
     struct snap_span *spans; /* most time first */
     size_t span_count;
     struct snap_hot hot;
+    struct snap_resources resources;
     int64_t begin_ns, end_ns; /* of the run */
     uint64_t records, spans_seen, lost_records, orphan_spans;
     uint64_t gaps;            /* places where records are missing */
     uint64_t forgotten_loops; /* short ones, only in the books */
     int64_t negative_ns;
 };
+
+/* The row of a counter; NULL if nothing is known of it. With `subject` SNAP_ANY the first. */
+#define SNAP_ANY UINT64_C(0xfffffffffffffffe)
+const struct snap_resource *snapshot_resource(const struct snapshot *snapshot,
+                                              unsigned counter, uint64_t subject);
 
 /* NULL if memory is short. A model that is still fed may be asked; its open step counts as time
  * of the loop. */

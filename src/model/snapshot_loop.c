@@ -48,10 +48,14 @@ static void fill_stages(const struct model *model, const struct loop *loop,
         stage->share = steady_share(cells, start, i);
         column_quantiles(&loop->series, start, i, &stage->quantiles);
     }
-    if (loop->data_shared && model->processes[loop->process].overlay_count > 0) {
+    const char *reason =
+        loop->data_hidden ? "in-graph input, not separable"
+        : loop->data_shared && model->processes[loop->process].waits.seen > 0
+            ? "two loops computed at once: waits cannot be told apart"
+            : NULL;
+    if (reason) {
         out->stage[SS_STAGE_DATA].measured = false;
-        out->stage[SS_STAGE_DATA].reason =
-            "two loops computed at once: waits cannot be told apart";
+        out->stage[SS_STAGE_DATA].reason = reason;
     }
 }
 

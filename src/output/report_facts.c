@@ -5,6 +5,7 @@
 
 #include "base/units.h"
 #include "output/report_parts.h"
+#include "read/run.h"
 
 enum { TEXT_MOST = 60, COMMAND_MOST = 210 };
 
@@ -60,7 +61,7 @@ static void add_ends(struct buf *out, const struct ss_run *run)
     const char *between = " (";
 
     for (size_t i = 0; i < ss_run_processes(run); i++)
-        counts[ss_run_process(run, i)->end]++;
+        counts[ss_run_process(run, i)->end] += run_is_training(run, i);
     for (size_t end = 0; end <= SS_END_UNKNOWN; end++) {
         if (counts[end] == 0)
             continue;
@@ -84,8 +85,8 @@ void report_facts(struct report *report)
         page_field(page, "Command");
     }
     say_recorded(report);
-    page_count(page, ss_run_processes(input->run), "process", "processes");
-    if (ss_run_processes(input->run) > 1)
+    page_count(page, run_training_processes(input->run), "process", "processes");
+    if (run_training_processes(input->run) > 1)
         add_ends(&page->value, input->run);
     buf_add_text(&page->value, ", ");
     page_count(page, input->snapshot->spans_seen, "span", "spans");

@@ -2,6 +2,7 @@
 #include <string.h>
 
 #include "output/report_parts.h"
+#include "read/run.h"
 
 enum { LEAST_FOR_P95 = 20, LEAST_FOR_P99 = 100 };
 
@@ -161,8 +162,8 @@ struct ss_text report_info(const struct report_input *input, const char *key)
 {
     struct ss_text value = ss_run_info(input->run, SIZE_MAX, key);
 
-    if (value.size == 0 && ss_run_processes(input->run) > 0)
-        value = ss_run_info(input->run, 0, key);
+    if (value.size == 0 && run_training_processes(input->run) > 0)
+        value = ss_run_info(input->run, run_first_training(input->run), key);
     return value;
 }
 
@@ -181,9 +182,11 @@ enum report_state report_state(const struct report_input *input)
         return REPORT_LIVE;
     if (input->facts->ended_ns > 0)
         return input->facts->signal > 0 ? REPORT_KILLED : REPORT_ENDED;
-    if (ss_run_processes(input->run) == 0)
+    if (run_training_processes(input->run) == 0)
         return REPORT_UNKNOWN;
     for (size_t i = 0; i < ss_run_processes(input->run); i++) {
+        if (!run_is_training(input->run, i))
+            continue;
         switch (ss_run_process(input->run, i)->end) {
         case SS_END_KILLED:
             return REPORT_KILLED;
@@ -212,6 +215,8 @@ struct report_losses report_losses(const struct ss_run *run)
     struct report_losses losses = {0};
 
     for (size_t i = 0; i < ss_run_lanes(run); i++) {
+        if (!run_is_training(run, ss_run_lane(run, i)->process))
+            continue;
         losses.dropped += ss_run_lane(run, i)->lost_records;
         losses.too_deep += ss_run_lane(run, i)->too_deep;
     }

@@ -40,6 +40,12 @@ struct ss_run {
  * recorded has no process. */
 struct ss_run *run_open_empty(const char *path, struct ss_error *error);
 
+/* A process of the run that may train: not the supervisor, which only looks on. How many there are, and
+ * the first of them; SIZE_MAX: none. */
+bool run_is_training(const struct ss_run *run, size_t process);
+size_t run_training_processes(const struct ss_run *run);
+size_t run_first_training(const struct ss_run *run);
+
 /* For whoever feeds a run on while its processes live: from the next refresh on, a
  * process that did not say that it ended counts as alive until it is both gone and
  * silent. A pause of a process or of the machine must not look like its death, since

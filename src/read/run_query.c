@@ -23,6 +23,28 @@ const struct ss_process *ss_run_process(const struct ss_run *run, size_t index)
     return index < run->file_count ? &run->files[index]->info : NULL;
 }
 
+bool run_is_training(const struct ss_run *run, size_t process)
+{
+    return run->files[process]->info.kind != SS_PROCESS_SUPERVISOR;
+}
+
+size_t run_training_processes(const struct ss_run *run)
+{
+    size_t count = 0;
+
+    for (size_t i = 0; i < run->file_count; i++)
+        count += run_is_training(run, i);
+    return count;
+}
+
+size_t run_first_training(const struct ss_run *run)
+{
+    for (size_t i = 0; i < run->file_count; i++)
+        if (run_is_training(run, i))
+            return i;
+    return SIZE_MAX;
+}
+
 size_t ss_run_lanes(const struct ss_run *run)
 {
     return run->lane_count;

@@ -32,7 +32,7 @@ static void find_one(struct buf *out, const char *pattern)
     globfree(&found);
 }
 
-static void find_boot(struct buf *out)
+void python_path_find(struct buf *out)
 {
     char folder[PATH_MAX];
     const ssize_t size = readlink("/proc/self/exe", folder, sizeof folder - 1);
@@ -55,7 +55,7 @@ void python_path_set(void)
     const char *old = getenv("PYTHONPATH");
     struct buf path = {0};
 
-    find_boot(&path);
+    python_path_find(&path);
     if (path.size > 0 && !strchr(path.data, ':')) {
         const bool is_first = old && strncmp(old, path.data, path.size) == 0 &&
                               (old[path.size] == ':' || old[path.size] == '\0');

@@ -5,6 +5,11 @@
 #ifndef SUPERVISE_PYTHON_PATH_H
 #define SUPERVISE_PYTHON_PATH_H
 
+#include "base/buf.h"
+
+/* Adds that folder; nothing if there is no package. */
+void python_path_find(struct buf *out);
+
 /* In this process, for what it becomes. Without a package beside our executable (in a build folder,
  * installed, or by pip) nothing is changed. */
 void python_path_set(void);

@@ -11,12 +11,14 @@
 
 #include "base/units.h"
 #include "output/report.h"
+#include "read/run.h"
 #include "supervise/carry.h"
 #include "supervise/descriptors.h"
 #include "supervise/job.h"
 #include "supervise/live.h"
 #include "supervise/now.h"
 #include "supervise/python_path.h"
+#include "supervise/samples.h"
 #include "supervise/small_file.h"
 
 /* Merged records younger than 100 ms wait (reader.h), if a process goes on after the command. */
@@ -32,6 +34,7 @@ struct supervisor {
     struct job job;
     struct run_facts facts;
     struct live live;
+    struct samples *samples; /* NULL: none are taken */
     int64_t feed_at_ns, status_at_ns;
     int64_t refresh_from_ns; /* not before this for a status line: a tenth of a core */
 };
@@ -125,6 +128,15 @@ static void note_unhooked(const struct supervisor *s)
     buf_release(&text);
 }
 
+static void say_nothing_yet(const struct supervisor *s)
+{
+    char took[UNITS_SIZE];
+
+    sink_printf(s->wish->err, "stepscope %s: nothing recorded yet\n",
+                units_duration(took, now_raw_ns() - s->facts.started_ns));
+    (void)sink_flush(s->wish->err);
+}
+
 static void print(struct supervisor *s,
                   void (*report)(struct sink *out, const struct report_input *input,
                                  const struct report_style *style))
@@ -132,13 +144,8 @@ static void print(struct supervisor *s,
     struct report_style style = report_style_for(STDERR_FILENO);
     struct report_input input;
 
-    if (!s->live.feed.model) {
-        char took[UNITS_SIZE];
-        sink_printf(s->wish->err, "stepscope %s: nothing recorded yet\n",
-                    units_duration(took, now_raw_ns() - s->facts.started_ns));
-        (void)sink_flush(s->wish->err);
+    if (!s->live.feed.model)
         return;
-    }
     struct snapshot *snapshot = model_snapshot(s->live.feed.model);
     if (style.columns > REPORT_COLUMNS)
         style.columns = REPORT_COLUMNS;
@@ -183,8 +190,12 @@ static void show_status(struct supervisor *s)
         more = live_feed(&s->live);
         job_wait(&s->job, 0);
     }
-    if (!s->job.ended && can_write())
+    if (s->job.ended || !can_write())
+        return;
+    if (s->live.run && run_training_processes(s->live.run) > 0)
         print(s, report_status_line);
+    else
+        say_nothing_yet(s);
 }
 
 /* Until the command has ended. What is done from time to time has its line in the first part of the
@@ -198,6 +209,8 @@ static void follow(struct supervisor *s)
     s->status_at_ns =
         wish->quiet || !wish->every_ns ? INT64_MAX : now_ns() + wish->every_ns;
     while (!s->job.ended) {
+        const int64_t sample_at_ns =
+            s->samples ? samples_take(s->samples, s->live.feed.model) : INT64_MAX;
         if (now_ns() >= s->feed_at_ns)
             more = refresh(s);
         more = more && live_feed(&s->live);
@@ -208,7 +221,8 @@ static void follow(struct supervisor *s)
             }
             s->status_at_ns = now_ns() + wish->every_ns;
         }
-        int64_t wait_ns = earlier(s->feed_at_ns, s->status_at_ns) - now_ns();
+        int64_t wait_ns =
+            earlier(sample_at_ns, earlier(s->feed_at_ns, s->status_at_ns)) - now_ns();
         if (!s->job.ended)
             job_wait(&s->job, more ? 0 : wait_ns);
     }
@@ -349,7 +363,10 @@ static void watch(struct supervisor *s, struct supervision_end *end)
     note_unhooked(s);
     place_publish(&s->place);
     live_init(&s->live, place_dir(&s->place), &s->facts);
+    s->samples =
+        samples_start(place_dir(&s->place), s->job.launch.pid, s->job.launch.fork_ns);
     follow(s);
+    samples_end(s->samples, &s->job.usage);
     note_end(s, end);
     write_outcome(s);
     if (!s->wish->quiet)

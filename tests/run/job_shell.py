@@ -38,6 +38,7 @@ def main():
     os.set_inheritable(events, False)
     os.set_inheritable(orders.fileno(), False)
     signal.signal(signal.SIGTTOU, signal.SIG_IGN)  # to take the terminal back
+    signal.signal(signal.SIGHUP, signal.SIG_DFL)  # the tests may run under nohup
     pid = start(sys.argv[3:])
     while True:
         _, status = os.waitpid(pid, os.WUNTRACED)

@@ -7,6 +7,7 @@ import json
 import os
 import re
 import select
+import shutil
 import signal
 import subprocess
 import sys
@@ -187,10 +188,14 @@ class RunTest(unittest.TestCase):
     maxDiff = None
 
     def setUp(self):
-        folder = tempfile.TemporaryDirectory(prefix="stepscope-run-")
-        self.addCleanup(folder.cleanup)
-        self.folder = os.path.realpath(folder.name)
+        self.folder = os.path.realpath(tempfile.mkdtemp(prefix="stepscope-run-"))
+        self.addCleanup(wait_until, self.folder_is_removed, "a folder that nobody writes to any more")
         os.chmod(self.folder, 0o755)
+
+    def folder_is_removed(self):
+        """A supervisor that a test does not wait for may still be at its last files."""
+        shutil.rmtree(self.folder, ignore_errors=True)
+        return not os.path.exists(self.folder)
 
     def path(self, *parts):
         return os.path.join(self.folder, *parts)

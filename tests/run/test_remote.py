@@ -26,7 +26,8 @@ class Remote(RunTest):
         return run
 
     def files(self, folder):
-        return sorted(name for name in os.listdir(self.path(folder)) if name.endswith(".ssp"))
+        """Of processes that train, not the supervisor's."""
+        return sorted(name for name in os.listdir(self.path(folder)) if name.startswith("p-"))
 
     def elsewhere(self):
         return self.facts("outcome", "far/latest").get("elsewhere")

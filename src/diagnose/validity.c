@@ -1,0 +1,423 @@
+#include "diagnose/validity.h"
+
+#include <math.h>
+#include <stdarg.h>
+#include <stdio.h>
+
+#include "base/compiler.h"
+#include "base/units.h"
+#include "read/run.h"
+#include "stepscope/counters.h"
+
+/* From which share on a disturbance is worth a word, and from which on it changes times. The second
+ * number is the rule book's (8.2, 3.3); the first is what can be told from nothing in a short run. */
+struct limits {
+    double note, warn;
+};
+static const struct limits steal_limits = {0.002, 0.01};
+static const struct limits wait_limits = {0.005, 0.02};
+static const struct limits throttle_limits = {0, 0.01};
+static const struct limits memory_limits = {0.002, 0.01};
+static const struct limits io_limits = {0.005, 0.02};
+static const struct limits frequency_limits = {0.02, 0.05};
+static const struct limits others_limits = {0.05, 0.25};
+static const struct limits cost_limits = {0.003, 0.005};
+static const struct limits beside_limits = {0.01,
+                                            0.03}; /* 0.45 % is what we allow ourselves */
+static const struct limits perturbed_limits = {0.01, 0.1};
+static const double watched_least = 0.9, really_busy = 0.9;
+static const double held_clock = 0.9, gpu_busy = 0.3;
+static const int64_t usual_flagged = 2; /* the last step of a loop is often cut short */
+
+struct judge {
+    struct validity *out;
+    const struct snapshot *snapshot;
+    const struct ss_run *run;
+};
+
+static void add(struct judge *judge, const char *id, enum validity_level level,
+                double value, const char *unit, const char *format, ...)
+    ATTR_PRINTF(6, 7);
+
+static void add(struct judge *judge, const char *id, enum validity_level level,
+                double value, const char *unit, const char *format, ...)
+{
+    struct validity *out = judge->out;
+    va_list arguments;
+
+    if (out->count == VALIDITY_ITEMS)
+        return;
+    struct validity_item *item = &out->item[out->count++];
+    *item =
+        (struct validity_item){.id = id, .level = level, .value = value, .unit = unit};
+    va_start(arguments, format);
+    vsnprintf(item->text, sizeof item->text, format, arguments);
+    va_end(arguments);
+    if (level > VALIDITY_UNSEEN && level > out->level)
+        out->level = level;
+}
+
+static enum validity_level level_of(double share, struct limits limits)
+{
+    return share >= limits.warn  ? VALIDITY_WARN
+           : share > limits.note ? VALIDITY_NOTE
+                                 : VALIDITY_OK;
+}
+
+static const struct snap_resource *value_of(const struct judge *judge, unsigned counter,
+                                            uint64_t subject)
+{
+    const struct snap_resource *row =
+        snapshot_resource(judge->snapshot, counter, subject);
+
+    return row && row->state == SS_SYSTEM_VALUE && isfinite(row->mean) ? row : NULL;
+}
+
+static void unseen(struct judge *judge, const char *id, const char *what,
+                   unsigned counter)
+{
+    const struct snap_resource *row =
+        snapshot_resource(judge->snapshot, counter, SNAP_ANY);
+
+    add(judge, id, VALIDITY_UNSEEN, NAN, "share", "%s: %s", what,
+        row && row->state == SS_SYSTEM_DENIED ? "we may not look"
+                                              : "not observable here");
+}
+
+/* What a total gained while the loop ran; a short one may lie between two samples. */
+static double in_loop(const struct snap_resource *row)
+{
+    return isfinite(row->in_loop) ? row->in_loop : row->gained;
+}
+
+/* Long enough for the supervisor to have looked several times. */
+static bool is_long(const struct judge *judge)
+{
+    const struct snap_resources *resources = &judge->snapshot->resources;
+
+    return resources->end_ns - resources->begin_ns >= INT64_C(5000000000);
+}
+
+static double core_count(const struct judge *judge)
+{
+    double count = 0;
+
+    for (size_t i = 0; i < judge->snapshot->resources.count; i++) {
+        const struct snap_resource *row = &judge->snapshot->resources.rows[i];
+        count += row->counter == SS_COUNTER_ID_CPU_BUSY && row->subject != SS_ALL_CPUS &&
+                 row->state == SS_SYSTEM_VALUE;
+    }
+    return count > 0 ? count : 1;
+}
+
+static void judge_clock(struct judge *judge)
+{
+    static const char *const names[] = {
+        [SS_CLOCK_RAW] = "the kernel's", [SS_CLOCK_TSC] = "TSC", [SS_CLOCK_ARM] = "ARM"};
+    double drift = 0;
+    bool suspect = false;
+    const char *name = "unknown";
+
+    for (size_t i = 0; i < ss_run_processes(judge->run); i++) {
+        const struct ss_process *process = ss_run_process(judge->run, i);
+        if (!run_is_training(judge->run, i))
+            continue;
+        drift = fmax(drift, fabs(process->clock_drift_ppm));
+        suspect |= process->clock_suspect;
+        name = process->clock <= SS_CLOCK_ARM ? names[process->clock] : name;
+    }
+    if (suspect)
+        add(judge, "clock", VALIDITY_WARN, drift, "ppm",
+            "the clock (%s) jumped: the machine was suspended or moved", name);
+    else
+        add(judge, "clock", VALIDITY_OK, drift, "ppm",
+            "the clock (%s) ran evenly, within %.1f ppm", name, drift);
+}
+
+/* How much of the loop the supervisor saw: it may have died, or had no room. */
+static void judge_watch(struct judge *judge)
+{
+    const struct snap_resource *busy =
+        snapshot_resource(judge->snapshot, SS_COUNTER_ID_MEMORY_AVAILABLE, SNAP_ANY);
+    const double known = busy ? busy->known : 0;
+    uint64_t lost = judge->snapshot->resources.unplaced;
+
+    for (size_t i = 0; i < ss_run_lanes(judge->run); i++)
+        if (!run_is_training(judge->run, ss_run_lane(judge->run, i)->process))
+            lost += ss_run_lane(judge->run, i)->lost_records;
+    if (lost > 0)
+        add(judge, "watched", VALIDITY_NOTE, (double)lost, "count",
+            "%.0f samples of the machine found no room", (double)lost);
+    else if (is_long(judge))
+        add(judge, "watched", known < watched_least ? VALIDITY_WARN : VALIDITY_OK, known,
+            "share", "the machine was watched %.0f %% of the time", 100 * known);
+}
+
+static void judge_steal(struct judge *judge)
+{
+    const struct snap_resource *row = value_of(judge, SS_COUNTER_ID_CPU_STEAL, SNAP_ANY);
+
+    if (!row) {
+        unseen(judge, "steal", "time taken by the hypervisor", SS_COUNTER_ID_CPU_STEAL);
+        return;
+    }
+    const double share = row->mean / 1e9 / core_count(judge);
+    add(judge, "steal", level_of(share, steal_limits), share, "share",
+        "the hypervisor took %.1f %% of the cores' time", 100 * share);
+}
+
+/* The worst of the loop threads. */
+static void judge_wait(struct judge *judge)
+{
+    double share = NAN;
+
+    for (size_t i = 0; i < judge->snapshot->resources.count; i++) {
+        const struct snap_resource *row = &judge->snapshot->resources.rows[i];
+        if (row->counter == SS_COUNTER_ID_THREAD_WAIT && isfinite(row->mean))
+            share = fmax(share, row->mean / 1e9);
+    }
+    if (!isfinite(share)) {
+        unseen(judge, "preempted", "waiting for a core", SS_COUNTER_ID_THREAD_WAIT);
+        return;
+    }
+    add(judge, "preempted", level_of(share, wait_limits), share, "share",
+        "the loop's thread waited %.1f %% of the time for a core", 100 * share);
+}
+
+/* What ran on the cores and was neither the command's nor ours. */
+static void judge_others(struct judge *judge)
+{
+    const struct snap_resource *busy =
+        value_of(judge, SS_COUNTER_ID_CPU_BUSY, SS_ALL_CPUS);
+    const struct snap_resource *tree = value_of(judge, SS_COUNTER_ID_TREE_CPU, SNAP_ANY);
+    const struct snap_resource *self = value_of(judge, SS_COUNTER_ID_SELF_CPU, SNAP_ANY);
+
+    if (!busy || !tree) {
+        unseen(judge, "others", "other processes", SS_COUNTER_ID_CPU_BUSY);
+        return;
+    }
+    const double cores =
+        fmax(0, (busy->mean - tree->mean - (self ? self->mean : 0)) / 1e9);
+    const double share = cores / core_count(judge);
+    add(judge, "others", level_of(share, others_limits), share, "share",
+        "other processes had %.2f of %.0f cores", cores, core_count(judge));
+}
+
+/* From the first time at which a core was busy to the lowest of such times: an idle one may rest. */
+static double drop_of(const struct judge *judge, const struct snap_resource *row)
+{
+    const struct snap_resource *busy =
+        snapshot_resource(judge->snapshot, SS_COUNTER_ID_CPU_BUSY, row->subject);
+    double first = NAN, lowest = NAN;
+
+    for (int i = 0; busy && i < SNAP_COURSE; i++) {
+        if (!(busy->course[i] / 1e9 >= really_busy) || !isfinite(row->course[i]))
+            continue;
+        first = isfinite(first) ? first : row->course[i];
+        lowest = fmin(lowest, row->course[i]);
+    }
+    return 1 - lowest / first;
+}
+
+static void judge_frequency(struct judge *judge)
+{
+    double drop = NAN;
+    bool is_seen = false;
+
+    for (size_t i = 0; i < judge->snapshot->resources.count; i++) {
+        const struct snap_resource *row = &judge->snapshot->resources.rows[i];
+        if (row->counter != SS_COUNTER_ID_CPU_FREQUENCY || row->state != SS_SYSTEM_VALUE)
+            continue;
+        is_seen = true;
+        drop = fmax(drop, drop_of(judge, row));
+    }
+    if (!is_seen) {
+        unseen(judge, "frequency", "clocks of the cores", SS_COUNTER_ID_CPU_FREQUENCY);
+        return;
+    }
+    drop = isfinite(drop) ? fmax(drop, 0) : 0;
+    add(judge, "frequency", level_of(drop, frequency_limits), drop, "share",
+        "the clock of a busy core fell by %.1f %%", 100 * drop);
+}
+
+static void judge_heat(struct judge *judge)
+{
+    const struct snap_resource *row =
+        value_of(judge, SS_COUNTER_ID_CPU_THROTTLES, SNAP_ANY);
+
+    if (!row) {
+        unseen(judge, "heat", "slowed down by heat", SS_COUNTER_ID_CPU_THROTTLES);
+        return;
+    }
+    const double times = floor(in_loop(row) + 0.5);
+    add(judge, "heat", times > 0 ? VALIDITY_WARN : VALIDITY_OK, times, "count",
+        "heat slowed cores down %.0f times", times);
+}
+
+static void judge_cgroup(struct judge *judge)
+{
+    const struct snap_resource *limit =
+        snapshot_resource(judge->snapshot, SS_COUNTER_ID_CGROUP_CPU_LIMIT, SNAP_ANY);
+    const struct snap_resource *periods =
+        snapshot_resource(judge->snapshot, SS_COUNTER_ID_CGROUP_PERIODS, SNAP_ANY);
+    const struct snap_resource *hit = snapshot_resource(
+        judge->snapshot, SS_COUNTER_ID_CGROUP_THROTTLED_PERIODS, SNAP_ANY);
+
+    if (!limit || limit->state != SS_SYSTEM_VALUE) {
+        unseen(judge, "cgroup", "limits of a cgroup", SS_COUNTER_ID_CGROUP_CPU_LIMIT);
+        return;
+    }
+    if (limit->last <= 0 || !periods || !hit || periods->state != SS_SYSTEM_VALUE ||
+        hit->state != SS_SYSTEM_VALUE) {
+        add(judge, "cgroup", VALIDITY_OK, 0, "share", "no cgroup limits the cores");
+        return;
+    }
+    const double share = in_loop(periods) > 0 ? in_loop(hit) / in_loop(periods) : 0;
+    add(judge, "cgroup", level_of(share, throttle_limits), share, "share",
+        "the limit of %.2f cores was hit in %.0f %% of its periods", limit->last,
+        100 * share);
+}
+
+static void judge_swap(struct judge *judge)
+{
+    const struct snap_resource *in = value_of(judge, SS_COUNTER_ID_SWAP_IN, SNAP_ANY);
+    const struct snap_resource *out = value_of(judge, SS_COUNTER_ID_SWAP_OUT, SNAP_ANY);
+    const struct snap_resource *known =
+        snapshot_resource(judge->snapshot, SS_COUNTER_ID_SWAP_IN, SNAP_ANY);
+
+    if (!in && !(known && known->state == SS_SYSTEM_VALUE)) {
+        unseen(judge, "swap", "swapping", SS_COUNTER_ID_SWAP_IN);
+        return;
+    }
+    const double bytes = floor((in ? in_loop(in) : 0) + (out ? in_loop(out) : 0) + 0.5);
+    char text[UNITS_SIZE];
+    add(judge, "swap", bytes > 0 ? VALIDITY_WARN : VALIDITY_OK, bytes, "bytes",
+        "%s went to and from swap", units_bytes(text, (uint64_t)bytes));
+}
+
+static void judge_pressure(struct judge *judge, const char *id, const char *what,
+                           unsigned counter, struct limits limits)
+{
+    const struct snap_resource *row = value_of(judge, counter, SNAP_ANY);
+
+    if (!row) {
+        unseen(judge, id, what, counter);
+        return;
+    }
+    const double share = row->mean / 1e9;
+    add(judge, id, level_of(share, limits), share, "share", "%s: %.1f %% of the time",
+        what, 100 * share);
+}
+
+/* GPUs whose driver holds their clocks down while they work. The first two of its reasons are none: idle, and
+ * a clock that somebody has set. */
+static void judge_gpus(struct judge *judge)
+{
+    const uint64_t harmless = 3;
+    double worst = 0;
+
+    for (size_t i = 0; i < judge->snapshot->resources.count; i++) {
+        const struct snap_resource *held = &judge->snapshot->resources.rows[i];
+        if (held->counter != SS_COUNTER_ID_GPU_HELD || !isfinite(held->max) ||
+            ((uint64_t)held->max & ~harmless) == 0)
+            continue;
+        const struct snap_resource *clock =
+            value_of(judge, SS_COUNTER_ID_GPU_CLOCK, held->subject);
+        const struct snap_resource *most =
+            value_of(judge, SS_COUNTER_ID_GPU_CLOCK_MOST, held->subject);
+        const struct snap_resource *busy =
+            value_of(judge, SS_COUNTER_ID_GPU_BUSY, held->subject);
+        if (clock && most && busy && busy->mean >= gpu_busy)
+            worst = fmax(worst, 1 - clock->mean / most->max);
+    }
+    if (!value_of(judge, SS_COUNTER_ID_GPU_BUSY, SNAP_ANY))
+        return;
+    add(judge, "gpu", worst > 1 - held_clock ? VALIDITY_WARN : VALIDITY_OK, worst,
+        "share", "the clock of a busy GPU was held %.0f %% below its highest",
+        100 * worst);
+}
+
+static void judge_losses(struct judge *judge)
+{
+    uint64_t dropped = 0;
+
+    for (size_t i = 0; i < ss_run_lanes(judge->run); i++) {
+        const struct ss_lane *lane = ss_run_lane(judge->run, i);
+        if (run_is_training(judge->run, lane->process))
+            dropped += lane->lost_records;
+    }
+    add(judge, "dropped", dropped ? VALIDITY_WARN : VALIDITY_OK, (double)dropped, "count",
+        "%.0f records found no room", (double)dropped);
+}
+
+/* What recording took: of the loop's thread the spans, of another core the helper and the supervisor. */
+static void judge_cost(struct judge *judge)
+{
+    const struct snapshot *snapshot = judge->snapshot;
+    const int64_t run_ns = snapshot->end_ns - snapshot->begin_ns;
+    const struct snap_resource *self = value_of(judge, SS_COUNTER_ID_SELF_CPU, SNAP_ANY);
+    double cost_ps = 0, helper_ns = 0;
+
+    for (size_t i = 0; i < ss_run_processes(judge->run); i++) {
+        const struct ss_process *process = ss_run_process(judge->run, i);
+        cost_ps = fmax(cost_ps, process->span_cost_ps);
+        helper_ns += (double)process->helper_cpu_ns;
+    }
+    if (run_ns <= 0 || cost_ps <= 0) {
+        add(judge, "cost", VALIDITY_UNSEEN, NAN, "share",
+            "what recording cost: not measured");
+        return;
+    }
+    const double share = (double)snapshot->spans_seen * cost_ps / 1000 / (double)run_ns;
+    const double beside = helper_ns / (double)run_ns + (self ? self->mean / 1e9 : 0);
+    const enum validity_level own = level_of(share, cost_limits);
+    const enum validity_level other = level_of(beside, beside_limits);
+    add(judge, "cost", own > other ? own : other, share, "share",
+        "recording took %.2f %% of the run, and %.2f %% of a core beside it", 100 * share,
+        100 * beside);
+}
+
+static void judge_perturbed(struct judge *judge)
+{
+    const struct snap_loop *loop =
+        judge->snapshot->loop_count ? judge->snapshot->loops : NULL;
+
+    if (!loop || loop->steps == 0)
+        return;
+    const double share = (double)loop->flagged_steps / (double)loop->steps;
+    const bool is_usual = loop->flagged_steps <= usual_flagged;
+    add(judge, "perturbed", is_usual ? VALIDITY_OK : level_of(share, perturbed_limits),
+        share, "share", "%.1f %% of the steps are in no statistics", 100 * share);
+}
+
+void validity_judge(struct validity *out, const struct snapshot *snapshot,
+                    const struct ss_run *run)
+{
+    struct judge judge = {out, snapshot, run};
+
+    *out = (struct validity){.level = VALIDITY_OK};
+    judge_clock(&judge);
+    judge_frequency(&judge);
+    judge_heat(&judge);
+    judge_cgroup(&judge);
+    judge_steal(&judge);
+    judge_wait(&judge);
+    judge_others(&judge);
+    judge_swap(&judge);
+    judge_pressure(&judge, "memory", "something waited for memory",
+                   SS_COUNTER_ID_PSI_MEMORY, memory_limits);
+    judge_pressure(&judge, "io", "everything waited for input or output",
+                   SS_COUNTER_ID_PSI_IO_FULL, io_limits);
+    judge_gpus(&judge);
+    judge_losses(&judge);
+    judge_cost(&judge);
+    judge_perturbed(&judge);
+    judge_watch(&judge);
+}
+
+const char *validity_level_text(enum validity_level level)
+{
+    static const char *const texts[] = {"ok", "unseen", "note", "warn"};
+
+    return texts[level];
+}

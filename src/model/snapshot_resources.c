@@ -1,0 +1,172 @@
+#include "model/snapshot_resources.h"
+
+#include "model/parts.h"
+#include "stats/robust.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+#define COUNTER_KIND(id, text, unit, kind, subject, meaning) SS_COUNTER_##kind,
+#define COUNTER_SUBJECT(id, text, unit, kind, subject, meaning) SS_SUBJECT_##subject,
+static const uint8_t counter_kinds[] = {SS_COUNTERS(COUNTER_KIND)};
+static const uint8_t counter_subjects[] = {SS_COUNTERS(COUNTER_SUBJECT)};
+
+/* The supervisor that watched the primary loop: there is one a host. The one that started last before
+ * the loop did, if a run was put together from several. */
+static const struct resource_set *set_for(const struct model *model, int64_t begin_ns)
+{
+    const struct resource_set *best = NULL;
+    for (const struct resource_set *set = model->resources.sets; set; set = set->next) {
+        const bool is_before = set->origin_ns <= begin_ns;
+        const bool best_is_before = best && best->origin_ns <= begin_ns;
+        const bool is_better =
+            !best || (is_before && (!best_is_before || set->origin_ns > best->origin_ns));
+        best = is_better ? set : best;
+    }
+    return best;
+}
+
+static int64_t last_sample_ns(const struct resource_set *set)
+{
+    int64_t last_ns = set->origin_ns;
+    for (size_t i = 0; i < set->row_count; i++) {
+        last_ns = set->rows[i]->last_ns > last_ns ? set->rows[i]->last_ns : last_ns;
+    }
+    return last_ns;
+}
+
+static void fill_row(const struct resource_set *set, const struct resource_row *row,
+                     const struct snap_resources *all, struct snap_resource *out)
+{
+    const bool is_total = counter_kinds[row->counter] == SS_COUNTER_TOTAL;
+    const double scale = is_total ? 1e9 : 1; /* a second instead of a nanosecond */
+    const int64_t length_ns = all->end_ns - all->begin_ns;
+    const struct resource_answer answer =
+        resources_ask(set, row, all->begin_ns, all->end_ns);
+    *out = (struct snap_resource){
+        .counter = (uint8_t)row->counter,
+        .state = SS_SYSTEM_VALUE,
+        .subject = row->subject,
+        .mean = answer.mean * scale,
+        .min = answer.min * scale,
+        .max = answer.max * scale,
+        .known = length_ns > 0 ? answer.known_ns / (double)length_ns : 0,
+        .gained = is_total ? row->last - row->first : NAN,
+        .in_loop = answer.mean * answer.known_ns,
+        .last = row->last};
+    for (int64_t i = 0; i < SNAP_COURSE; i++) {
+        out->course[i] =
+            scale * resources_ask(set, row, all->begin_ns + length_ns * i / SNAP_COURSE,
+                                  all->begin_ns + length_ns * (i + 1) / SNAP_COURSE)
+                        .mean;
+    }
+}
+
+/* Of processes that came and went, those that were there for a while. */
+static bool is_worth(const struct resource_row *row, const struct snap_resources *all)
+{
+    const int64_t length_ns = all->end_ns - all->begin_ns;
+    return counter_subjects[row->counter] != SS_SUBJECT_PID ||
+           row->last_ns - row->first_ns >= length_ns / 20;
+}
+
+static int compare_rows(const void *a, const void *b)
+{
+    const struct snap_resource *x = a, *y = b;
+    const int order = (x->counter > y->counter) - (x->counter < y->counter);
+    return order ? order : (x->subject > y->subject) - (x->subject < y->subject);
+}
+
+/* Counters without a value: absent or denied, one row each. */
+static void add_missing(const struct resource_set *set, struct snap_resources *out)
+{
+    for (unsigned i = 0; i < SS_COUNTER_IDS; i++) {
+        if (set->state[i] > SS_SYSTEM_VALUE + 1) {
+            out->rows[out->count++] =
+                (struct snap_resource){.counter = (uint8_t)i,
+                                       .state = (uint8_t)(set->state[i] - 1),
+                                       .mean = NAN,
+                                       .min = NAN,
+                                       .max = NAN,
+                                       .gained = NAN,
+                                       .last = NAN};
+        }
+    }
+}
+
+/* A second; what is not known of the beginning and the end is left out. */
+static double slope_of(const double *course, double point_s)
+{
+    double known[SNAP_COURSE], scratch[SNAP_COURSE * SNAP_COURSE / 2];
+    size_t count = 0;
+    for (int i = 0; i < SNAP_COURSE; i++) {
+        if (isfinite(course[i])) {
+            known[count++] = course[i];
+        }
+    }
+    return count >= SNAP_COURSE / 2 ? robust_slope(known, count, scratch) / point_s : NAN;
+}
+
+static void add_states(const struct hot *hot,
+                       bool (*is_loop)(const void *context, const struct hot_thread *),
+                       struct snapshot *snapshot)
+{
+    for (const struct hot_thread *thread = hot->threads; thread; thread = thread->next) {
+        if (!is_loop(snapshot, thread)) {
+            continue;
+        }
+        for (unsigned stage = 0; stage < SS_STAGE_COUNT; stage++) {
+            for (unsigned state = 0; state < HOT_STATES; state++) {
+                snapshot->resources.states[stage][state] += thread->states[stage][state];
+            }
+        }
+    }
+}
+
+bool snapshot_fill_resources(const struct model *model,
+                             bool (*is_loop)(const void *context,
+                                             const struct hot_thread *),
+                             struct snapshot *snapshot)
+{
+    struct snap_resources *out = &snapshot->resources;
+    const struct snap_loop *loop = snapshot->loop_count ? snapshot->loops : NULL;
+    const struct resource_set *set = set_for(model, loop ? loop->begin_ns : INT64_MAX);
+    out->growth_per_s = NAN;
+    if (!set) {
+        return true;
+    }
+    out->begin_ns = loop ? loop->begin_ns : set->origin_ns;
+    out->end_ns = loop ? loop->end_ns : last_sample_ns(set);
+    out->rows = calloc(set->row_count + SS_COUNTER_IDS, sizeof *out->rows);
+    if (!out->rows) {
+        return false;
+    }
+    for (size_t i = 0; i < set->row_count; i++) {
+        if (is_worth(set->rows[i], out)) {
+            fill_row(set, set->rows[i], out, &out->rows[out->count++]);
+        }
+    }
+    out->unplaced = set->unplaced;
+    add_missing(set, out);
+    qsort(out->rows, out->count, sizeof *out->rows, compare_rows);
+    const struct snap_resource *memory =
+        snapshot_resource(snapshot, SS_COUNTER_ID_TREE_RSS, SNAP_ANY);
+    if (memory && memory->state == SS_SYSTEM_VALUE) {
+        out->growth_per_s = slope_of(
+            memory->course, (double)(out->end_ns - out->begin_ns) / 1e9 / SNAP_COURSE);
+    }
+    add_states(&model->hot, is_loop, snapshot);
+    return true;
+}
+
+const struct snap_resource *snapshot_resource(const struct snapshot *snapshot,
+                                              unsigned counter, uint64_t subject)
+{
+    for (size_t i = 0; i < snapshot->resources.count; i++) {
+        const struct snap_resource *row = &snapshot->resources.rows[i];
+        if (row->counter == counter && (subject == SNAP_ANY || row->subject == subject)) {
+            return row;
+        }
+    }
+    return NULL;
+}

@@ -1,0 +1,18 @@
+/* The machine beside the stages: what the loop's thread, the command and the machine had; and the
+ * validity stamp (diagnose/validity.h). Text and JSON (docs/report.md). */
+#ifndef OUTPUT_REPORT_RESOURCES_H
+#define OUTPUT_REPORT_RESOURCES_H
+
+#include "base/json.h"
+#include "output/report_parts.h"
+
+void report_resources(struct report *report);
+void report_json_resources(struct json *json, const struct snapshot *snapshot);
+
+/* All of the stamp; what is worth a line of the summary, onto the page. */
+void report_validity(struct report *report);
+bool report_is_disturbed(const struct report_input *input);
+void report_say_validity(struct page *page, const struct report_input *input);
+void report_json_validity(struct json *json, const struct report_input *input);
+
+#endif

@@ -1,0 +1,97 @@
+#include <math.h>
+
+#include "diagnose/validity.h"
+#include "output/bar.h"
+#include "output/report_resources.h"
+
+/* Runs without a supervisor, and those of older versions, have no samples at all. */
+static bool has_samples(const struct report_input *input)
+{
+    return input->snapshot->resources.count > 0;
+}
+
+static void add_items(struct buf *out, const struct validity *validity,
+                      enum validity_level level)
+{
+    for (size_t i = 0; i < validity->count; i++)
+        if (validity->item[i].level == level)
+            buf_printf(out, "%s%s", out->size > 0 ? "; " : "", validity->item[i].text);
+}
+
+static void add_ids(struct buf *out, const struct validity *validity,
+                    enum validity_level level)
+{
+    for (size_t i = 0; i < validity->count; i++)
+        if (validity->item[i].level == level)
+            buf_printf(out, "%s%s", out->size > 0 ? ", " : "", validity->item[i].id);
+}
+
+bool report_is_disturbed(const struct report_input *input)
+{
+    struct validity validity;
+
+    validity_judge(&validity, input->snapshot, input->run);
+    return validity.level > VALIDITY_UNSEEN;
+}
+
+void report_say_validity(struct page *page, const struct report_input *input)
+{
+    struct validity validity;
+
+    if (!has_samples(input))
+        return;
+    validity_judge(&validity, input->snapshot, input->run);
+    if (validity.level == VALIDITY_OK)
+        buf_add_text(&page->value, "nothing disturbed this run");
+    else
+        add_items(&page->value, &validity, validity.level);
+}
+
+void report_validity(struct report *report)
+{
+    struct page *page = &report->page;
+    struct validity validity;
+
+    if (!has_samples(report->input))
+        return;
+    validity_judge(&validity, report->input->snapshot, report->input->run);
+    report_title(report, "What disturbed it");
+    add_items(&page->value, &validity, VALIDITY_WARN);
+    if (page->value.size > 0)
+        page_field(page, "Disturbed");
+    add_items(&page->value, &validity, VALIDITY_NOTE);
+    if (page->value.size > 0)
+        page_field(page, "A little");
+    add_ids(&page->value, &validity, VALIDITY_OK);
+    if (page->value.size > 0)
+        page_field(page, "Fine");
+    add_items(&page->value, &validity, VALIDITY_UNSEEN);
+    if (page->value.size > 0)
+        page_field(page, "Unseen");
+}
+
+void report_json_validity(struct json *json, const struct report_input *input)
+{
+    struct validity validity;
+
+    if (!has_samples(input)) {
+        json_null(json, "validity");
+        return;
+    }
+    validity_judge(&validity, input->snapshot, input->run);
+    json_begin_object(json, "validity");
+    json_string(json, "level", validity_level_text(validity.level));
+    json_begin_array(json, "items");
+    for (size_t i = 0; i < validity.count; i++) {
+        const struct validity_item *item = &validity.item[i];
+        json_begin_object(json, NULL);
+        json_string(json, "id", item->id);
+        json_string(json, "level", validity_level_text(item->level));
+        json_double(json, "value", item->value);
+        json_string(json, "unit", item->unit);
+        json_string(json, "text", item->text);
+        json_end_object(json);
+    }
+    json_end_array(json);
+    json_end_object(json);
+}

@@ -1,0 +1,86 @@
+#include "supervise/proc_file.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "supervise/proc_text.h"
+
+bool proc_file_read(struct proc_file *file, const char *path, char *out, size_t size)
+{
+    ssize_t length = -1;
+
+    out[0] = '\0';
+    if (file->error)
+        return false;
+    if (!file->fd_plus_1)
+        file->fd_plus_1 = open(path, O_RDONLY | O_CLOEXEC) + 1;
+    if (file->fd_plus_1)
+        do
+            length = pread(file->fd_plus_1 - 1, out, size - 1, 0);
+        while (length < 0 && errno == EINTR);
+    if (length < 0) {
+        const int why = errno;
+        proc_file_close(file);
+        file->error = why;
+        return false;
+    }
+    out[length] = '\0';
+    if ((size_t)length == size - 1) {
+        char *end = strrchr(out, '\n');
+        *(end ? end + 1 : out) = '\0';
+    }
+    return true;
+}
+
+void proc_file_close(struct proc_file *file)
+{
+    if (file->fd_plus_1)
+        close(file->fd_plus_1 - 1);
+    *file = (struct proc_file){0};
+}
+
+enum ss_system_state proc_file_state(const struct proc_file *file)
+{
+    return file->error == EACCES || file->error == EPERM ? SS_SYSTEM_DENIED
+                                                         : SS_SYSTEM_ABSENT;
+}
+
+bool proc_read(const char *path, char *out, size_t size)
+{
+    struct proc_file file = {0};
+    const bool done = proc_file_read(&file, path, out, size);
+
+    proc_file_close(&file);
+    return done;
+}
+
+uint64_t proc_start_of(pid_t pid)
+{
+    char path[64], text[1024];
+    struct proc_process process;
+
+    snprintf(path, sizeof path, "/proc/%ld/stat", (long)pid);
+    return proc_read(path, text, sizeof text) && proc_text_process(text, &process)
+               ? process.start_ticks
+               : 0;
+}
+
+void proc_boot_id(uint8_t out[16])
+{
+    char text[64];
+    int nibbles = 0;
+
+    memset(out, 0, 16);
+    (void)proc_read("/proc/sys/kernel/random/boot_id", text, sizeof text);
+    for (const char *at = text; *at && nibbles < 32; at++) {
+        static const char digits[] = "0123456789abcdef";
+        const char *digit = strchr(digits, *at);
+        if (!digit)
+            continue;
+        out[nibbles / 2] = (uint8_t)(out[nibbles / 2] << 4 | (digit - digits));
+        nibbles++;
+    }
+}

@@ -1,0 +1,34 @@
+/* A small file of the kernel (/proc, /sys, a cgroup) that is read again and again: opened once, read
+ * from its start each time. */
+#ifndef SUPERVISE_PROC_FILE_H
+#define SUPERVISE_PROC_FILE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "stepscope/format.h"
+
+enum { PROC_TEXT_SIZE = 65536 }; /* longer ones are cut */
+
+struct proc_file {
+    int fd_plus_1; /* 0: not open */
+    int error;     /* errno of the first failure: it is not tried again */
+};
+
+/* Reads the file into `out`, terminated. Of one that is cut, the last line that fits is the last. The path
+ * counts the first time only. */
+bool proc_file_read(struct proc_file *file, const char *path, char *out, size_t size);
+void proc_file_close(struct proc_file *file);
+
+/* What it means for its counters that a read failed, or gave what could not be understood. */
+enum ss_system_state proc_file_state(const struct proc_file *file);
+
+/* The same for a file that is read once. */
+bool proc_read(const char *path, char *out, size_t size);
+
+uint64_t proc_start_of(pid_t pid); /* field 22 of /proc/PID/stat; 0: not known */
+void proc_boot_id(uint8_t out[16]);
+
+#endif

@@ -1,0 +1,295 @@
+#include "supervise/sample_file.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/random.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include "supervise/now.h"
+#include "supervise/proc_file.h"
+#include "supervise/proc_text.h"
+
+enum {
+    SAMPLES_LANE = 1,
+    UNITS_PER_SEGMENT = SS_SEGMENT_BYTES / SS_UNIT,
+    FIRST_UNIT = SS_SEGMENT_HEADER_BYTES / SS_UNIT,
+    WAITING_MOST = 512
+};
+static const uint64_t least_bytes = 2 * SS_SEGMENT_BYTES;
+
+#define COUNTER_TEXT(id, text, unit, kind, subject, meaning) text,
+static const char *const counter_texts[] = {SS_COUNTERS(COUNTER_TEXT)};
+
+struct sample_file {
+    int fd;
+    uint64_t most_segments, segments; /* with the directory */
+    uint32_t unit;                    /* next free one in the last segment */
+    bool is_full;
+    uint64_t beats, lost_records;
+    size_t waiting; /* of what follows: put, and not written yet */
+    struct ss_rec_point record[WAITING_MOST];
+};
+
+static bool write_at(const struct sample_file *file, uint64_t offset, const void *data,
+                     size_t size)
+{
+    const char *at = data;
+
+    while (size > 0) {
+        const ssize_t done = pwrite(file->fd, at, size, (off_t)offset);
+        if (done < 0 && errno == EINTR)
+            continue;
+        if (done <= 0)
+            return false;
+        at += done;
+        offset += (uint64_t)done;
+        size -= (size_t)done;
+    }
+    return true;
+}
+
+#define WRITE_HEADER(file, field, value)                                                 \
+    ((void)write_at(file, offsetof(struct ss_file_header, field), value, sizeof *(value)))
+
+static size_t lane_offset(uint32_t number)
+{
+    return (size_t)SS_BLOCK_BYTES * (1 + number);
+}
+
+/* Space is allocated before it is used: a full disk shows here. Going over RLIMIT_FSIZE would send a
+ * signal. */
+static bool add_segment(struct sample_file *file)
+{
+    const uint64_t at = file->segments * SS_SEGMENT_BYTES;
+    struct rlimit limit;
+
+    if (file->segments == file->most_segments ||
+        (getrlimit(RLIMIT_FSIZE, &limit) == 0 &&
+         limit.rlim_cur < at + SS_SEGMENT_BYTES) ||
+        posix_fallocate(file->fd, (off_t)at, SS_SEGMENT_BYTES) != 0)
+        return false;
+    file->segments++;
+    return true;
+}
+
+static void fill_names(struct ss_lane_block *control)
+{
+    uint8_t *at = control->records;
+
+    for (unsigned id = 0; id < SS_COUNTER_IDS; id++) {
+        struct ss_rec_name *name = (struct ss_rec_name *)(void *)at;
+        const size_t bytes = strlen(counter_texts[id]);
+        const size_t units =
+            (offsetof(struct ss_rec_name, text) + bytes + SS_UNIT - 1) / SS_UNIT;
+        name->head = (struct ss_head){
+            .kind = SS_KIND_NAME, .units = (uint8_t)units, .name = (uint16_t)(id + 1)};
+        name->a_bytes = (uint16_t)bytes;
+        memcpy(at + offsetof(struct ss_rec_name, text), counter_texts[id], bytes);
+        at += units * SS_UNIT;
+    }
+}
+
+static void fill_header(const struct sample_file *file, struct ss_file_header *header,
+                        int64_t start_ns)
+{
+    header->version = SS_FORMAT_VERSION;
+    header->min_reader = SS_FORMAT_MIN_READER;
+    header->segment_bytes = SS_SEGMENT_BYTES;
+    header->block_bytes = SS_BLOCK_BYTES;
+    header->inline_offset = SS_INLINE_OFFSET;
+    header->clock = SS_CLOCK_RAW;
+    header->process_kind = SS_PROCESS_SUPERVISOR;
+    header->pid = (uint32_t)getpid();
+    header->parent_pid = (uint32_t)getppid();
+    header->process_start = proc_start_of(getpid());
+    proc_boot_id(header->boot_id);
+    (void)!getrandom(header->file_id, sizeof header->file_id, GRND_NONBLOCK);
+    header->rank = -1;
+    header->cap_bytes = file->most_segments * SS_SEGMENT_BYTES;
+    header->start_raw_ns = start_ns;
+    header->start_ticks = (uint64_t)start_ns;
+    header->start_realtime_ns = now_of(CLOCK_REALTIME) - (now_raw_ns() - start_ns);
+    header->ticks_per_s = 1000000000;
+    header->state = SS_FILE_OPEN;
+    header->segments = file->segments;
+}
+
+/* The magic goes last: a file is whole, or it is none yet. */
+static bool write_directory(struct sample_file *file, int64_t start_ns)
+{
+    const size_t size = lane_offset(SAMPLES_LANE + 1);
+    uint8_t *directory = calloc(1, size);
+
+    if (!directory)
+        return false;
+    fill_header(file, (struct ss_file_header *)(void *)directory, start_ns);
+    for (uint32_t number = SS_CONTROL_LANE; number <= SAMPLES_LANE; number++) {
+        struct ss_lane_block *lane =
+            (struct ss_lane_block *)(void *)(directory + lane_offset(number));
+        lane->magic = SS_LANE_MAGIC;
+        lane->lane = number;
+        if (number == SAMPLES_LANE)
+            lane->tid = (uint32_t)getpid();
+        else
+            fill_names(lane);
+    }
+    const bool done = write_at(file, 0, directory, size);
+    free(directory);
+    if (done)
+        sample_file_beat(file);
+    return done && write_at(file, 0, SS_FILE_MAGIC, strlen(SS_FILE_MAGIC));
+}
+
+static bool name_file(const char *dir, char *path, size_t size)
+{
+    uint64_t random = 0;
+
+    (void)!getrandom(&random, sizeof random, GRND_NONBLOCK);
+    const int length =
+        snprintf(path, size, "%s/s-%ld-%llu-%016llx" SS_FILE_SUFFIX, dir, (long)getpid(),
+                 (unsigned long long)proc_start_of(getpid()), (unsigned long long)random);
+    return length > 0 && (size_t)length < size;
+}
+
+struct sample_file *sample_file_make(const char *dir, uint64_t most_bytes,
+                                     int64_t start_ns)
+{
+    struct sample_file *file = calloc(1, sizeof *file);
+    char path[4096];
+
+    if (!file || !name_file(dir, path, sizeof path)) {
+        free(file);
+        return NULL;
+    }
+    if (most_bytes < least_bytes)
+        most_bytes = least_bytes;
+    file->most_segments = most_bytes / SS_SEGMENT_BYTES;
+    file->fd = open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
+    if (file->fd >= 0 && add_segment(file) && write_directory(file, start_ns))
+        return file;
+    if (file->fd >= 0) {
+        close(file->fd);
+        unlink(path);
+    }
+    free(file);
+    return NULL;
+}
+
+/* The lease goes last: until then the segment is nobody's. */
+static bool begin_segment(struct sample_file *file, uint64_t first_ticks)
+{
+    struct ss_segment_header header = {.magic = SS_SEGMENT_MAGIC,
+                                       .kind = SS_SEGMENT_RECORDS,
+                                       .lane = SAMPLES_LANE,
+                                       .first_ticks = first_ticks};
+    const uint64_t at = file->segments * SS_SEGMENT_BYTES, lease = 1;
+
+    if (!add_segment(file))
+        return false;
+    header.seq = (uint32_t)file->segments - 1;
+    file->unit = FIRST_UNIT;
+    if (!write_at(file, at, &header, sizeof header) ||
+        !write_at(file, at + offsetof(struct ss_segment_header, lease), &lease,
+                  sizeof lease))
+        return false;
+    WRITE_HEADER(file, segments, &file->segments);
+    return true;
+}
+
+/* Into the last segment. A zero head ends it for a reader: that of the first record goes last, so that
+ * all of them appear at once. */
+static bool write_records(struct sample_file *file, struct ss_rec_point *record,
+                          size_t count)
+{
+    const uint64_t at =
+        (file->segments - 1) * SS_SEGMENT_BYTES + (uint64_t)file->unit * SS_UNIT;
+    const struct ss_head head = record->head;
+
+    record->head = (struct ss_head){0};
+    if (!write_at(file, at, record, count * sizeof *record) ||
+        !write_at(file, at, &head, sizeof head))
+        return false;
+    file->unit += (uint32_t)count;
+    return true;
+}
+
+void sample_file_flush(struct sample_file *file)
+{
+    size_t done = 0;
+
+    while (done < file->waiting && !file->is_full) {
+        if (file->segments == 1 || file->unit == UNITS_PER_SEGMENT)
+            file->is_full = !begin_segment(file, file->record[done].ticks);
+        const size_t room = UNITS_PER_SEGMENT - file->unit;
+        const size_t left = file->waiting - done;
+        const size_t count = left < room ? left : room;
+        if (!file->is_full && write_records(file, file->record + done, count))
+            done += count;
+        else
+            file->is_full = true;
+    }
+    if (done < file->waiting) {
+        file->lost_records += file->waiting - done;
+        (void)write_at(file,
+                       lane_offset(SAMPLES_LANE) +
+                           offsetof(struct ss_lane_block, lost_records),
+                       &file->lost_records, sizeof file->lost_records);
+    }
+    file->waiting = 0;
+}
+
+void sample_file_put(struct sample_file *file, enum ss_counter_id counter,
+                     enum ss_system_state state, uint64_t subject, int64_t time_ns,
+                     double value)
+{
+    if (file->waiting == WAITING_MOST)
+        sample_file_flush(file);
+    struct ss_rec_point *record = &file->record[file->waiting++];
+    *record = (struct ss_rec_point){.head = {.kind = SS_KIND_SYSTEM,
+                                             .units = 1,
+                                             .name = (uint16_t)(counter + 1),
+                                             .flags = (uint16_t)state},
+                                    .ticks = (uint64_t)time_ns,
+                                    .subject = subject};
+    memcpy(&record->value, &value, sizeof value);
+}
+
+void sample_file_beat(struct sample_file *file)
+{
+    const int64_t now = now_raw_ns();
+    const struct {
+        uint64_t ticks;
+        int64_t raw_ns;
+    } beat = {(uint64_t)now, now};
+
+    file->beats++;
+    (void)write_at(
+        file, offsetof(struct ss_file_header, beat) + (file->beats & 1) * sizeof beat,
+        &beat, sizeof beat);
+    WRITE_HEADER(file, beats, &file->beats);
+}
+
+double sample_file_used(const struct sample_file *file)
+{
+    const double whole = (double)(file->most_segments - 1) * UNITS_PER_SEGMENT;
+    const double sealed = file->segments > 2 ? (double)(file->segments - 2) : 0;
+
+    return file->is_full ? 1 : (sealed * UNITS_PER_SEGMENT + file->unit) / whole;
+}
+
+void sample_file_end(struct sample_file *file)
+{
+    if (!file)
+        return;
+    const uint64_t end_ticks = (uint64_t)now_raw_ns();
+    const uint32_t state = SS_FILE_STOPPED;
+    sample_file_flush(file);
+    WRITE_HEADER(file, end_ticks, &end_ticks);
+    WRITE_HEADER(file, state, &state);
+    close(file->fd);
+    free(file);
+}

@@ -1,0 +1,111 @@
+/* Where system counters come from: one struct and one file a source. A source is all zero at first,
+ * opens its files when it is read, and remembers those that are not there. The table of them is in
+ * samples.c. Paths, formulas and traps: rule book 8. */
+#ifndef SUPERVISE_SOURCES_H
+#define SUPERVISE_SOURCES_H
+
+#include "supervise/cgroup_limits.h"
+#include "supervise/proc_file.h"
+#include "supervise/sample_sink.h"
+
+struct source_cpu { /* /proc/stat */
+    struct proc_file stat;
+    unsigned rounds;
+};
+void source_cpu_read(void *source, struct sample_sink *sink);
+
+struct source_pressure { /* /proc/pressure */
+    struct proc_file cpu, memory, io;
+};
+void source_pressure_read(void *source, struct sample_sink *sink);
+
+struct source_memory { /* /proc/meminfo, /proc/vmstat */
+    struct proc_file meminfo, vmstat;
+};
+void source_memory_read(void *source, struct sample_sink *sink);
+
+enum { CLOCKS_MOST = 64 };
+struct source_clocks { /* /sys/devices/system/cpu */
+    struct proc_file frequency[CLOCKS_MOST], throttles[CLOCKS_MOST], package;
+};
+void source_clocks_read(void *source, struct sample_sink *sink);
+
+struct source_cgroup { /* the cgroup that holds the command down most */
+    pid_t command;
+    bool looked;
+    enum ss_system_state unseen; /* what a limit that is not seen means */
+    struct cgroup_limit cpu, memory;
+    struct proc_file cpu_stat, memory_used;
+};
+void source_cgroup_read(void *source, struct sample_sink *sink);
+
+enum { DISKS_MOST = 32, DISK_NAME_SIZE = 32 };
+struct source_traffic { /* /proc/diskstats, /proc/net/dev */
+    struct proc_file disks, network;
+    bool looked;
+    size_t disk_count;
+    char disk[DISKS_MOST][DISK_NAME_SIZE];
+};
+void source_traffic_read(void *source, struct sample_sink *sink);
+
+/* The command and all processes below it. Those that are watched are read at the full rate. */
+enum tree_account { TREE_CPU, TREE_READ, TREE_WRITTEN, TREE_ACCOUNTS }; /* ns, bytes */
+struct process_source {
+    pid_t pid, parent;
+    bool is_watched, is_read, has_io; /* has been read at least once */
+    bool is_gone, is_fresh;           /* in this round */
+    struct proc_file stat, io;
+    uint64_t start_ticks, rss_pages, threads, children_ns; /* as read last */
+    uint64_t used[TREE_ACCOUNTS]; /* with that of children that it waited for */
+    uint64_t rose[TREE_ACCOUNTS], rose_before[TREE_ACCOUNTS]; /* maybe by theirs */
+};
+struct source_tree {
+    pid_t command;
+    struct process_source *process; /* by pid */
+    size_t count, capacity;
+    struct proc_file loadavg;
+    unsigned rounds;
+    uint64_t last_pid;            /* the newest that was looked at */
+    uint64_t gone[TREE_ACCOUNTS]; /* of those that ended and nobody waited for */
+    uint64_t seen[TREE_ACCOUNTS]; /* the highest sums */
+};
+void source_tree_read(void *source, struct sample_sink *sink); /* all of them */
+void source_tree_read_watched(void *source, struct sample_sink *sink);
+
+/* At the time when the command was launched it had used nothing. */
+void source_tree_begin(struct sample_sink *sink);
+
+/* Looks for new processes now; the next read tells of them. */
+void source_tree_look(struct source_tree *tree);
+
+/* Processes are named by pid and start (field 22 of /proc/PID/stat; 0: any). False: it is none of
+ * them. */
+bool source_tree_watch(struct source_tree *tree, pid_t pid, uint64_t start_ticks);
+bool source_tree_has(struct source_tree *tree, pid_t pid, uint64_t start_ticks);
+
+/* The command has ended: this is what it used, with those that it waited for. */
+void source_tree_end(struct source_tree *tree, const uint64_t used[TREE_ACCOUNTS],
+                     struct sample_sink *sink);
+void source_tree_release(struct source_tree *tree);
+
+enum { THREADS_MOST = 8 };
+struct thread_source {
+    pid_t pid, tid;
+    struct proc_file stat, schedstat, status;
+    unsigned rounds;
+};
+struct source_threads { /* loop threads */
+    struct thread_source thread[THREADS_MOST];
+    size_t count;
+};
+void source_threads_read(void *source, struct sample_sink *sink);
+
+/* From now on these, as many as there is room for, the first ones first; what has ended is left out. */
+struct thread_id {
+    pid_t pid, tid;
+};
+void source_threads_watch(struct source_threads *threads, const struct thread_id *wanted,
+                          size_t count);
+void source_threads_release(struct source_threads *threads);
+
+#endif
