@@ -19,4 +19,7 @@ void report_json_interval(struct json *json, const char *key, const char *ci_key
                           struct interval interval);
 void report_json_pair(struct json *json, const char *key, double low, double high);
 
+/* "flat", "slower_first", ... */
+const char *report_json_class_text(enum warmup_class class);
+
 #endif

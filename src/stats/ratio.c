@@ -44,11 +44,12 @@ static double mean_or_0(const double *x, size_t count)
     return count > 0 ? sum / (double)count : 0;
 }
 
-struct interval ratio_of_runs(const double *log_a, size_t a_count, const double *log_b,
-                              size_t b_count)
+struct difference ratio_difference(const double *log_a, size_t a_count,
+                                   const double *log_b, size_t b_count)
 {
     if (a_count < 2 || b_count < 2)
-        return unknown(mean_or_0(log_b, b_count) - mean_or_0(log_a, a_count));
+        return (struct difference){mean_or_0(log_b, b_count) - mean_or_0(log_a, a_count),
+                                   INFINITY, 1};
     struct moments a = moments_of(log_a, a_count);
     struct moments b = moments_of(log_b, b_count);
     double error2 = a.error2 + b.error2;
@@ -56,7 +57,15 @@ struct interval ratio_of_runs(const double *log_a, size_t a_count, const double 
     if (error2 > 0)
         freedom = error2 * error2 /
                   (a.error2 * a.error2 / a.freedom + b.error2 * b.error2 / b.freedom);
-    return ratio_from_log(b.mean - a.mean, sqrt(error2), freedom);
+    return (struct difference){b.mean - a.mean, sqrt(error2), freedom};
+}
+
+struct interval ratio_of_runs(const double *log_a, size_t a_count, const double *log_b,
+                              size_t b_count)
+{
+    struct difference d = ratio_difference(log_a, a_count, log_b, b_count);
+
+    return isinf(d.error) ? unknown(d.mean) : ratio_from_log(d.mean, d.error, d.freedom);
 }
 
 struct interval ratio_of_pairs(const double *log_ratios, size_t count)

@@ -12,6 +12,14 @@
 /* exp(difference +- t * error), t of Student with `freedom` degrees. */
 struct interval ratio_from_log(double difference, double error, double freedom);
 
+/* The mean of B's runs less that of A's, with its standard error (Welch). With fewer than two
+ * runs in one of them the error is INFINITY. */
+struct difference {
+    double mean, error, freedom;
+};
+struct difference ratio_difference(const double *log_a, size_t a_count,
+                                   const double *log_b, size_t b_count);
+
 /* B over A from at least two runs each (Welch). With fewer the ends are 0 and INFINITY. */
 struct interval ratio_of_runs(const double *log_a, size_t a_count, const double *log_b,
                               size_t b_count);
