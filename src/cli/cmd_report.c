@@ -1,16 +1,75 @@
 #include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
 #include "base/duration.h"
 #include "cli/command.h"
 #include "cli/run_argument.h"
+#include "diagnose/explain.h"
+#include "diagnose/finding.h"
 #include "output/report.h"
 #include "output/report_hot.h"
 #include "output/report_tables.h"
 #include "read/run.h"
 
 static bool as_json, epochs, hot, steps;
-static const char *deadline;
+static const char *deadline, *fail_on;
+static double fail_share;
+static bool has_failed;
+
+/* "10%", "0.1". */
+static bool parse_fail_share(const struct console *console, const char *text)
+{
+    char *end;
+
+    fail_share = strtod(text, &end);
+    if (end != text && *end == '%') {
+        fail_share /= 100;
+        end++;
+    }
+    if (end != text && *end == '\0' && fail_share >= 0 && fail_share <= 1)
+        return true;
+    console_error(
+        console, "--fail-on takes a share such as 10%% or 0.1 after the colon, not '%s'.",
+        text);
+    return false;
+}
+
+/* ID[:SHARE]: fails if there is such a finding with at least this share. */
+static bool parse_fail_on(const struct console *console)
+{
+    const char *colon = strchr(fail_on, ':');
+    char id[64];
+    const size_t length = colon ? (size_t)(colon - fail_on) : strlen(fail_on);
+
+    if (length < sizeof id) {
+        memcpy(id, fail_on, length);
+        id[length] = '\0';
+    }
+    if (length >= sizeof id || !explain_find(id)) {
+        console_error(console,
+                      "--fail-on takes a finding that 'stepscope explain' lists, "
+                      "not '%s'.",
+                      fail_on);
+        return false;
+    }
+    return !colon || parse_fail_share(console, colon + 1);
+}
+
+static void look_for_failure(const struct report_input *input)
+{
+    const size_t length = strcspn(fail_on, ":");
+    struct diagnosis diagnosis;
+
+    diagnose(&diagnosis, input->snapshot, input->run);
+    for (size_t i = 0; i < diagnosis.count; i++) {
+        const struct finding *finding = &diagnosis.finding[i];
+        const bool is_it =
+            strlen(finding->id) == length && strncmp(finding->id, fail_on, length) == 0;
+        if (is_it && (fail_share == 0 || finding->share.mid >= fail_share))
+            has_failed = true;
+    }
+}
 
 static int print(struct console *console, const struct report_input *input)
 {
@@ -43,6 +102,8 @@ static int report(struct console *console, struct ss_run *run,
                                            .hooks = &feed.hooks,
                                            .deadline_ns = deadline_ns};
         failed = print(console, &input);
+        if (fail_on)
+            look_for_failure(&input);
     }
     snapshot_free(snapshot);
     feed_release(&feed);
@@ -84,7 +145,7 @@ static int report_path(struct console *console, const char *path, int64_t deadli
         console_error(console, "cannot read run '%s': %s.", path, ss_error_text(failed));
     ss_run_close(run);
     run_facts_release(&facts);
-    return failed ? EXIT_DATA : EXIT_FINE;
+    return failed ? EXIT_DATA : has_failed ? EXIT_CHECK_FAILED : EXIT_FINE;
 }
 
 static bool is_usable(const struct console *console, int count, char **operands)
@@ -114,6 +175,8 @@ static int run(struct console *console, int count, char **operands)
                       deadline);
         return EXIT_USAGE;
     }
+    if (fail_on && !parse_fail_on(console))
+        return EXIT_USAGE;
     char *path = run_argument_find(console, count > 0 ? operands[0] : NULL);
     if (!path)
         return EXIT_DATA;
@@ -137,6 +200,10 @@ static const struct cli_option options[] = {
      .argument = "T",
      .help = "say whether the whole run ends in " DURATION_EXAMPLES,
      .value = &deadline},
+    {.name = "fail-on",
+     .argument = "ID",
+     .help = "exit code 1 if there is this finding; ID:10% from there on",
+     .value = &fail_on},
     {0},
 };
 

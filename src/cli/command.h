@@ -19,8 +19,11 @@ struct command {
 
 extern const struct command *const commands[]; /* ends with NULL */
 
+extern const struct command cmd_compare;
 extern const struct command cmd_demo;
+extern const struct command cmd_doctor;
 extern const struct command cmd_dump;
+extern const struct command cmd_explain;
 extern const struct command cmd_help;
 extern const struct command cmd_info;
 extern const struct command cmd_report;

@@ -1,14 +1,17 @@
 /* stepscope: finds the command, parses its options, runs it. */
 #include <stdbool.h>
+#include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "cli/command.h"
 #include "cli/help.h"
 #include "cli/suggest.h"
+#include "supervise/gpus.h"
 
-const struct command *const commands[] = {&cmd_run,  &cmd_report, &cmd_info, &cmd_dump,
-                                          &cmd_demo, &cmd_help,   NULL};
+const struct command *const commands[] = {&cmd_run,  &cmd_report, &cmd_compare, &cmd_info,
+                                          &cmd_dump, &cmd_doctor, &cmd_explain, &cmd_demo,
+                                          &cmd_help, NULL};
 
 const struct command *command_find(const struct console *console, const char *name)
 {
@@ -111,5 +114,10 @@ int main(int argc, char **argv)
     struct console console;
 
     console_init(&console);
-    return console_finish(&console, dispatch(&console, argc - 1, argv + 1));
+    const int code = console_finish(&console, dispatch(&console, argc - 1, argv + 1));
+    if (gpus_left_behind()) { /* exit() would run into what hangs */
+        (void)fflush(NULL);
+        _exit(code);
+    }
+    return code;
 }

@@ -1,7 +1,9 @@
 /* A run without steps: what was looked for, and what to do. */
 #include <inttypes.h>
+#include <string.h>
 
 #include "output/report_parts.h"
+#include "read/run.h"
 #include "output/unhooked.h"
 
 enum { HOOK_COLUMNS = 29 };
@@ -42,22 +44,52 @@ static void say_hooks(struct report *report, size_t most)
                 said++;
             }
     if (hooks->count > said) {
-        buf_add_text(&page->value, "and more: 'stepscope report' lists them");
+        buf_add_text(&page->value, "and more: 'stepscope info' lists them");
         page_field(page, "");
     }
+    unhooked_reason(&page->value, report->input->facts, REPORT_COLUMNS);
+    if (page->value.size > 0) /* some Pythons of the run were hooked, and some were not */
+        page_field(page, "");
+}
+
+static bool starts_with(const struct buf *text, const char *start)
+{
+    const size_t size = strlen(start);
+    return text->size > size && memcmp(text->data, start, size) == 0;
+}
+
+/* Of all frameworks only JAX was hooked, which tells of nothing but functions that it has compiled.
+ * Hooks on a framework are called "module:name". */
+static bool is_uncompiled(const struct feed_hooks *hooks)
+{
+    bool has_jax = false;
+
+    for (size_t i = 0; hooks && i < hooks->count; i++) {
+        const struct buf *target = &hooks->hook[i].target;
+        const bool is_framework =
+            target->size > 0 && memchr(target->data, ':', target->size);
+        const bool is_jax = starts_with(target, "jax") || starts_with(target, "optax");
+        if (is_framework && !is_jax)
+            return false;
+        has_jax |= is_jax;
+    }
+    return has_jax;
 }
 
 void report_no_steps(struct report *report, size_t most_hooks)
 {
-    buf_add_text(&report->page.value, ss_run_processes(report->input->run) > 0
+    buf_add_text(&report->page.value, run_training_processes(report->input->run) > 0
                                           ? "no training steps were seen in this run"
                                           : "nothing was recorded");
     report_paragraph(report, true);
     say_hooks(report, most_hooks);
     buf_add_text(
         &report->page.value,
-        "call ss_step() (in Python: stepscope.step()) at the start of each step, or "
-        "record data, forward, backward and the optimizer's update as spans of "
-        "these stages");
+        is_uncompiled(report->input->hooks)
+            ? "no function that jax.jit compiled was called: add `import stepscope` to "
+              "the script and `stepscope.step()` as the first line in the body of its loop"
+            : "call ss_step() (in Python: stepscope.step()) at the start of each step, or "
+              "record data, forward, backward and the optimizer's update as spans of "
+              "these stages");
     page_field(&report->page, "To do");
 }

@@ -6,6 +6,7 @@
 #include "base/text.h"
 #include "base/units.h"
 #include "output/numbers.h"
+#include "output/report_findings.h"
 #include "output/report_parts.h"
 
 enum { COMMAND_LEAST = 12 };
@@ -174,9 +175,10 @@ void report_head_answer(struct report *report)
     const struct snap_loop *loop = report->loop;
     struct page *page = &report->page;
 
+    report_say_verdict(page, &report->diagnosis);
     if (!report_has_statistics(loop)) {
         add_need(page, loop);
-    } else {
+    } else if (page->value.size == 0) {
         const int stage = report_largest_stage(loop);
         const int rival =
             stage == REPORT_NO_STAGE ? REPORT_NO_STAGE : rival_of(loop, stage);

@@ -2,8 +2,11 @@
 
 #include <math.h>
 
+#include "output/report_findings.h"
 #include "output/report_hot.h"
 #include "output/report_parts.h"
+#include "output/report_resources.h"
+#include "read/run.h"
 
 static void put_text(struct json *json, const char *key, struct ss_text text)
 {
@@ -47,7 +50,7 @@ static void put_run(struct json *json, const struct report_input *input)
     json_int(json, "start_ns", report_begin_ns(input));
     json_int(json, "wall_ns", report_wall_ns(input));
     json_int(json, "start_realtime_ns", start_realtime_ns(input->run));
-    json_uint(json, "processes", ss_run_processes(input->run));
+    json_uint(json, "processes", run_training_processes(input->run));
     json_uint(json, "records", snapshot->records);
     json_uint(json, "spans", snapshot->spans_seen);
     json_end_object(json);
@@ -167,9 +170,7 @@ void report_json(struct sink *out, const struct report_input *input)
     json_begin_object(&json, NULL);
     json_string(&json, "schema", REPORT_JSON_SCHEMA);
     put_run(&json, input);
-    json_null(&json, "verdict");
-    json_begin_array(&json, "findings");
-    json_end_array(&json);
+    report_json_findings(&json, input);
     put_books(&json, input);
     report_json_loop(&json, snapshot->loop_count > 0 ? snapshot->loops : NULL);
     json_begin_array(&json, "spans");
@@ -181,6 +182,8 @@ void report_json(struct sink *out, const struct report_input *input)
     put_deadline(&json, input);
     put_hooks(&json, input->hooks);
     report_json_hot(&json, &snapshot->hot);
+    report_json_resources(&json, snapshot);
+    report_json_validity(&json, input);
     json_end_object(&json);
     json_end_line(&json);
 }

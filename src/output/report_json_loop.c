@@ -42,7 +42,7 @@ void report_json_interval(struct json *json, const char *key, const char *ci_key
     report_json_pair(json, ci_key, interval.low, interval.high);
 }
 
-static const char *class_text(enum warmup_class class)
+const char *report_json_class_text(enum warmup_class class)
 {
     static const char *const texts[] = {
         [WARMUP_TOO_FEW] = "too_few",
@@ -78,8 +78,9 @@ static void put_steps(struct json *json, const struct snap_loop *loop)
     json_int(json, "count", loop->steps);
     json_int(json, "warmup", loop->warmup_steps);
     json_int(json, "left_out", loop->steps - loop->warmup_steps - loop->steady_steps);
+    json_bool(json, "asynchronous", loop->is_asynchronous);
     json_string(json, "source", model_source_text(loop->source));
-    json_string(json, "warmup_class", class_text(loop->warmup.class));
+    json_string(json, "warmup_class", report_json_class_text(loop->warmup.class));
     json_int(json, "warmup_ns", loop->warmup_ns);
     json_double(json, "warmup_cost_ns", loop->warmup.cost_ns);
     json_int(json, "missing",
@@ -114,6 +115,23 @@ static void put_stages(struct json *json, const struct snap_loop *loop)
         json_end_object(json);
     }
     json_end_object(json);
+}
+
+/* Why a stage was not measured, where that is known. */
+static void put_reasons(struct json *json, const struct snap_loop *loop)
+{
+    json_begin_array(json, "not_measured");
+    REPORT_FOR_STAGES(number)
+    {
+        const struct snap_stage *stage = &loop->stage[number];
+        if (stage->measured || !stage->reason)
+            continue;
+        json_begin_object(json, NULL);
+        json_string(json, "stage", ss_stage_text((unsigned)number));
+        json_string(json, "reason", stage->reason);
+        json_end_object(json);
+    }
+    json_end_array(json);
 }
 
 static void put_throughput(struct json *json, const struct snap_loop *loop)
@@ -235,6 +253,7 @@ void report_json_loop(struct json *json, const struct snap_loop *loop)
     loop = loop ? loop : &none;
     put_steps(json, loop);
     put_stages(json, loop);
+    put_reasons(json, loop);
     put_throughput(json, loop);
     put_slowest(json, loop);
     put_change(json, loop);

@@ -7,7 +7,10 @@
 #include "output/report_parts.h"
 #include "output/table.h"
 
-enum { NAMES_SHOWN = 12 };
+enum {
+    NAMES_SHOWN = 12,
+    CALLBACK_COLUMNS = 36 /* a class and its method say more than a quantile */
+};
 
 /* What a table shows: the names of one kind, those with most time first. */
 struct selection {
@@ -140,6 +143,7 @@ static void names(struct report *report, const struct selection *selection,
                  : report_has_statistics(report->loop) ? ", share of steady time"
                                                        : ", share of the steps");
     table_init(&table);
+    table.text_wanted = with_stage ? 0 : CALLBACK_COLUMNS;
     table_column(&table, "", TABLE_TEXT);
     if (with_stage)
         table_optional(&table, "stage", TABLE_TEXT, 2);

@@ -4,6 +4,7 @@
 #define OUTPUT_REPORT_PARTS_H
 
 #include "base/compiler.h"
+#include "diagnose/finding.h"
 #include "output/page.h"
 #include "output/report.h"
 
@@ -11,6 +12,7 @@ struct report {
     const struct report_input *input;
     const struct report_style *style;
     const struct snap_loop *loop; /* the primary one, NULL: no steps */
+    struct diagnosis diagnosis;   /* empty without enough steps */
     struct page page;
 };
 

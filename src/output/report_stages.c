@@ -69,6 +69,17 @@ static void say_not_measured(struct report *report)
         report_paragraph(report, false);
 }
 
+static void say_asynchronous(struct report *report)
+{
+    if (!report->loop->is_asynchronous)
+        return;
+    buf_add_text(
+        &report->page.value,
+        "device (async): forward, backward, optimizer and compute are the time in which the host "
+        "queues work for the device, not the time that the work takes");
+    report_paragraph(report, false);
+}
+
 static void title(struct report *report, struct scale scale)
 {
     const struct snap_loop *loop = report->loop;
@@ -113,6 +124,7 @@ void report_stages(struct report *report)
     table_print(&table, &report->page, report->style);
     table_release(&table);
     say_not_measured(report);
+    say_asynchronous(report);
 }
 
 /* The stage that exceeds its median most, without those that were named before. */

@@ -5,14 +5,17 @@
 
 #include "base/text.h"
 #include "output/numbers.h"
+#include "output/report_findings.h"
 #include "output/report_parts.h"
+#include "output/report_resources.h"
 #include "output/table.h"
 
 enum {
     STAGES_SHOWN = 6,
     SPANS_SHOWN = 3,
     HOOKS_SHOWN = 2,
-    NAME_COLUMNS = 22,
+    NAME_COLUMNS = 22, /* at least; on a wide page all but what the others need */
+    OTHER_COLUMNS = 44,
     LABEL_COLUMNS = 8
 };
 
@@ -36,14 +39,17 @@ static unsigned stages_to_show(const struct snap_loop *loop, size_t most)
     return shown;
 }
 
-static void add_top_name(struct table *table, const struct snapshot *snapshot, int stage)
+static void add_top_name(struct table *table, const struct report *report, int stage)
 {
-    const struct snap_span *span = report_top_span(snapshot, stage);
+    const struct snap_span *span = report_top_span(report->input->snapshot, stage);
+    const size_t page = report->page.columns;
+    const size_t room = page > OTHER_COLUMNS ? page - OTHER_COLUMNS : 0;
     struct buf name = {0}, cut = {0};
 
     if (span) {
         report_span_name(&name, span);
-        text_fit(&cut, buf_text(&name), name.size, NAME_COLUMNS);
+        text_fit(&cut, buf_text(&name), name.size,
+                 room > NAME_COLUMNS ? room : NAME_COLUMNS);
     }
     table_text(table, buf_text(&cut));
     buf_release(&name);
@@ -73,7 +79,7 @@ static void stages(struct report *report, size_t most)
         table_cell(&table, "%s %s", scale_text(text, loop->stage[stage].mean_ns, scale),
                    scale.unit.name);
         table_cell(&table, "%s", share_text(text, loop->stage[stage].share.mid));
-        add_top_name(&table, report->input->snapshot, stage);
+        add_top_name(&table, report, stage);
     }
     table_print(&table, &report->page, report->style);
     table_release(&table);
@@ -253,12 +259,33 @@ static void head(struct report *report)
     }
 }
 
+/* What to do about what holds it back most, and what comes next. */
+static void say_findings(struct report *report)
+{
+    report_say_advice(&report->page, &report->diagnosis);
+    if (report->page.value.size > 0)
+        line(report, "try");
+    report_say_next(&report->page, &report->diagnosis);
+    if (report->page.value.size > 0)
+        line(report, "then");
+}
+
+static void say_validity(struct report *report)
+{
+    report_say_validity(&report->page, report->input);
+    if (report->page.value.size > 0)
+        line(report, report_is_disturbed(report->input) ? "doubt" : "valid");
+}
+
 static void tail(struct report *report)
 {
     segments(report);
     say_lost(report);
-    if (report->loop)
+    if (report->loop) {
         say_also(report);
+        say_findings(report);
+    }
+    say_validity(report);
     say_finish(report);
     report_more(report, LABEL_COLUMNS);
 }

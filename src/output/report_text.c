@@ -5,7 +5,9 @@
 
 #include "base/text.h"
 #include "output/bar.h"
+#include "output/report_findings.h"
 #include "output/report_parts.h"
+#include "output/report_resources.h"
 
 enum { PARAGRAPH_INDENT = 2, EPOCHS_SHOWN = 8 };
 
@@ -15,6 +17,8 @@ void report_begin(struct report *report, struct sink *out,
     *report = (struct report){.input = input, .style = style};
     if (input->snapshot->loop_count > 0)
         report->loop = &input->snapshot->loops[0];
+    if (report->loop && report_has_statistics(report->loop))
+        diagnose(&report->diagnosis, input->snapshot, input->run);
     page_init(&report->page, out);
     report->page.columns = style->columns;
 }
@@ -60,6 +64,7 @@ static void with_steps(struct report *report)
     report_head_answer(report);
     report_head_speed(report);
     report_head_sure(report);
+    report_findings(report);
     report_stages(report);
     report_books(report);
     report_course(report);
@@ -86,6 +91,8 @@ void report_text(struct sink *out, const struct report_input *input,
         }
         report_books(&report);
     }
+    report_resources(&report);
+    report_validity(&report);
     report_callbacks(&report);
     report_spans(&report);
     report_latency(&report);

@@ -151,7 +151,8 @@ static struct widths measure(const struct table *table, size_t page_columns)
     const bool is_bar = table->column[soft].kind == TABLE_BAR;
     const size_t most = is_bar ? BAR_MOST : widths.column[soft];
     const size_t least = is_bar ? BAR_LEAST : TEXT_LEAST;
-    const size_t wanted = is_bar ? BAR_LEAST : most < TEXT_WANTED ? most : TEXT_WANTED;
+    const size_t text = table->text_wanted ? table->text_wanted : TEXT_WANTED;
+    const size_t wanted = is_bar ? BAR_LEAST : most < text ? most : text;
     size_t left = left_over(table, page_columns, &widths, soft);
     if (left < wanted) {
         widths.gap = 1;

@@ -25,7 +25,8 @@ struct table_column {
 struct table {
     struct table_column column[TABLE_COLUMNS];
     size_t columns;
-    struct buf cells; /* each ends with 0 */
+    size_t text_wanted; /* of the text: before it gets less, columns are left out */
+    struct buf cells;   /* each ends with 0 */
     size_t count;
 };
 

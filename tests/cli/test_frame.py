@@ -14,8 +14,11 @@ Usage: stepscope COMMAND [OPTIONS] ...
 Commands:
   run        run a command, record it and sum it up
   report     where the time of a run went
+  compare    whether a change made the training faster or slower
   info       what is in a run: how long, how much, is it whole
   dump       all records of a run, in time order
+  doctor     is this machine fit to measure, and what to do if not
+  explain    what a finding means, how it is computed, what to do
   demo       train a small network, as fast or as slow as you like
   help       this list, or the help of one command
 
@@ -39,6 +42,25 @@ Options:
       --hot           the lines of Python where each stage spent its time
       --steps         a table of all steps; with --json one object a line
       --deadline T    say whether the whole run ends in 30s, 5m or 1h
+      --fail-on ID    exit code 1 if there is this finding; ID:10% from there on
+  -h, --help          print this text
+"""
+
+COMPARE_HELP = """\
+Usage: stepscope compare [OPTIONS] A B [C...]
+
+Compares the steady steps of B, C, ... with those of A: first what differs
+around the runs and what disturbed them, then the step and each of its stages.
+Each of A, B, C is a side: a run, several runs of the same thing with commas
+between them (base1,base2,base3), or a directory of such runs. Three runs a
+side are a test. With fewer there is an indication, which fails no gate.
+The answer is faster, slower, same (by less than 2 %) or inconclusive, with
+the number of runs that would tell. Different batch sizes are compared per
+sample.
+
+Options:
+      --json          one JSON object; docs/compare.md says what is in it
+      --fail-if-slower P%  exit with 1 if a side is slower by more than P %
   -h, --help          print this text
 """
 
@@ -64,6 +86,30 @@ What is still being recorded is printed up to 0.1 s ago.
 
 Options:
       --json          one JSON object a line, times in nanoseconds
+  -h, --help          print this text
+"""
+
+DOCTOR_HELP = """\
+Usage: stepscope doctor [OPTIONS]
+
+Looks at what measuring depends on: the clock, cores, limits, memory, counters
+of the kernel, GPUs, Pythons, the place where runs go, what a span costs, and
+what else the machine does right now. Takes about a second; each line is ok,
+warn or bad, or - where this machine does not tell. Nothing is left behind.
+
+Options:
+      --dir DIR       where runs will go, as for 'stepscope run'
+      --json          one JSON object, with every Python that was found
+  -h, --help          print this text
+"""
+
+EXPLAIN_HELP = """\
+Usage: stepscope explain [OPTIONS] [ID]
+
+Prints the long text on a finding of 'stepscope report', or the list of all
+findings.
+
+Options:
   -h, --help          print this text
 """
 
@@ -128,8 +174,9 @@ Options:
   -h, --help          print this text
 """
 
-HELP = {"run": RUN_HELP, "report": REPORT_HELP, "info": INFO_HELP, "dump": DUMP_HELP,
-        "demo": DEMO_HELP, "help": HELP_HELP}
+HELP = {"run": RUN_HELP, "report": REPORT_HELP, "compare": COMPARE_HELP, "info": INFO_HELP,
+        "dump": DUMP_HELP, "doctor": DOCTOR_HELP, "explain": EXPLAIN_HELP, "demo": DEMO_HELP,
+        "help": HELP_HELP}
 
 
 class Help(CommandTest):

@@ -124,15 +124,16 @@ def one_step(thread, data=4 * MS, forward=2 * MS, backward=3 * MS, optimizer=MS 
     thread.wait(other)
 
 
-def steady(steps=200, start=50 * MS, jitter=0.02, seed=1, tid=PID, slow=None, **stages):
-    """A thread with one loop of like steps. `slow`: a function of the step gives more ns of data."""
+def steady(steps=200, start=50 * MS, jitter=0.02, seed=1, tid=PID, slow=None, uneven="data", **stages):
+    """A thread with one loop of like steps, of which one stage is uneven. `slow`: a function of the step
+    gives more ns of that stage."""
     thread = Thread(tid)
     thread.wait(start)
     random = noise(seed)
     thread.loop(True)
     for i in range(steps):
         times = dict({"data": 4 * MS}, **stages)
-        times["data"] = times["data"] * (1 + jitter * next(random)) + (slow(i) if slow else 0)
+        times[uneven] = times[uneven] * (1 + jitter * next(random)) + (slow(i) if slow else 0)
         one_step(thread, **times)
     thread.loop(False)
     return thread

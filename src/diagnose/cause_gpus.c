@@ -1,0 +1,97 @@
+/* GPUs by their counters. On the host all work for them is only queued, so this is what is known of them. */
+#include <inttypes.h>
+#include <math.h>
+
+#include "diagnose/causes.h"
+#include "stepscope/counters.h"
+
+static const double idle_below = 0.7, idle_high = 0.3, full_from = 0.95, held_clock = 0.9;
+
+static void find_idle(struct patient *patient, const struct snap_resource *busy)
+{
+    const double idle = 1 - busy->mean;
+
+    if (busy->mean >= idle_below)
+        return;
+    struct finding *finding = cause_add(
+        patient, "gpu-idle", busy->mean < idle_high ? FINDING_HIGH : FINDING_WARN,
+        (struct interval){0, idle, idle}, "the loop");
+    if (!finding)
+        return;
+    cause_text(finding->claim, "GPU %" PRIu64 " is idle %.0f %% of the time",
+               busy->subject, 100 * idle);
+    cause_text(finding->evidence, "busy %.0f %% on average, as its driver counts",
+               100 * busy->mean);
+    cause_text(finding->advice,
+               "see what the host waits for (the other findings); larger batches keep "
+               "it busier");
+    cause_text(finding->unknown,
+               "busy means that some kernel ran, not that the GPU was full");
+}
+
+static void find_full(struct patient *patient, const struct snap_resource *used)
+{
+    const struct snap_resource *total =
+        cause_counter(patient, SS_COUNTER_ID_GPU_MEMORY_TOTAL, used->subject);
+
+    if (!total || used->max < full_from * total->max)
+        return;
+    struct finding *finding = cause_add(patient, "gpu-memory-full", FINDING_WARN,
+                                        (struct interval){NAN, NAN, NAN}, "the run");
+    if (!finding)
+        return;
+    cause_text(finding->claim, "the memory of GPU %" PRIu64 " is full", used->subject);
+    cause_text(finding->evidence, "%.1f of %.1f GB", used->max / 1073741824,
+               total->max / 1073741824);
+    cause_text(finding->advice,
+               "smaller batches with gradients added up, smaller types, or recomputing "
+               "activations");
+    cause_text(finding->unknown, "frameworks keep memory that they do not use now");
+}
+
+static void find_held(struct patient *patient, const struct snap_resource *clock)
+{
+    const struct snap_resource *most =
+        cause_counter(patient, SS_COUNTER_ID_GPU_CLOCK_MOST, clock->subject);
+    const struct snap_resource *held =
+        cause_counter(patient, SS_COUNTER_ID_GPU_HELD, clock->subject);
+    const uint64_t idle = 1; /* the first bit only says that there is nothing to do */
+
+    if (!most || !held || clock->mean >= held_clock * most->max ||
+        ((uint64_t)held->max & ~idle) == 0)
+        return;
+    const double lost = 1 - clock->mean / most->max;
+    struct finding *finding = cause_add(patient, "gpu-clocks-held", FINDING_WARN,
+                                        (struct interval){0, lost, lost}, "the loop");
+    if (!finding)
+        return;
+    cause_text(finding->claim,
+               "the clock of GPU %" PRIu64 " is held at %.0f %% of its highest",
+               clock->subject, 100 * clock->mean / most->max);
+    cause_text(finding->evidence,
+               "%.0f of %.0f MHz; reasons as its driver codes them: 0x%" PRIx64,
+               clock->mean / 1e6, most->max / 1e6, (uint64_t)held->max);
+    cause_text(finding->advice,
+               "see to its cooling and its power limit (nvidia-smi -q -d PERFORMANCE)");
+}
+
+void causes_of_gpus(struct patient *patient)
+{
+    const struct snap_resources *resources = &patient->snapshot->resources;
+    bool seen = false;
+
+    for (size_t i = 0; i < resources->count; i++) {
+        const struct snap_resource *row = &resources->rows[i];
+        if (row->state != SS_SYSTEM_VALUE || !isfinite(row->mean))
+            continue;
+        seen |= row->counter == SS_COUNTER_ID_GPU_BUSY;
+        if (row->counter == SS_COUNTER_ID_GPU_BUSY)
+            find_idle(patient, row);
+        else if (row->counter == SS_COUNTER_ID_GPU_MEMORY_USED)
+            find_full(patient, row);
+        else if (row->counter == SS_COUNTER_ID_GPU_CLOCK)
+            find_held(patient, row);
+    }
+    if (!seen)
+        cause_unobservable(patient, "gpu-idle");
+}

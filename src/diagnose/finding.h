@@ -1,0 +1,48 @@
+/* Findings: what holds a training back, with the evidence, what it would gain at most, what to do, how to
+ * check it, and what cannot be known. From a snapshot alone (rule book 11). */
+#ifndef DIAGNOSE_FINDING_H
+#define DIAGNOSE_FINDING_H
+
+#include "diagnose/validity.h"
+#include "model/snapshot.h"
+
+enum finding_severity { FINDING_INFO, FINDING_WARN, FINDING_HIGH };
+
+enum { FINDING_TEXT_SIZE = 320, FINDINGS_MOST = 32 };
+
+struct finding {
+    const char *id; /* of the closed list, explain.h */
+    enum finding_severity severity;
+    struct interval share; /* of the step, or of `of`; NAN: none */
+    const char *of;        /* "the step", "the loop", "the run" */
+    /* Texts; names of the run in them are untrusted. */
+    char claim[FINDING_TEXT_SIZE];    /* what */
+    char evidence[FINDING_TEXT_SIZE]; /* because */
+    char advice[FINDING_TEXT_SIZE];   /* what to change; "": nothing */
+    char check[FINDING_TEXT_SIZE];    /* how to see that it helped */
+    char unknown[FINDING_TEXT_SIZE];  /* what cannot be known; "": nothing */
+};
+
+struct diagnosis {
+    struct finding finding[FINDINGS_MOST]; /* the first is the verdict */
+    size_t count;
+    struct validity validity;
+    const char *unobservable[FINDINGS_MOST]; /* ids of which a counter is missing here */
+    size_t unobservable_count;
+};
+
+/* Ranked by what removing the cause would gain at least: the lower end of its share. */
+void diagnose(struct diagnosis *out, const struct snapshot *snapshot,
+              const struct ss_run *run);
+
+/* Part of the time that would go at best if the cause did: [low, high] of its share. A finding that is no
+ * loss of time (compute-bound, too-few-steps) has none: NAN. */
+struct interval finding_gain(const struct finding *finding);
+
+/* The one word on top: the id of the first finding, "healthy" if nothing is worth a warning, "no-steps". */
+const char *diagnosis_verdict(const struct diagnosis *diagnosis,
+                              const struct snapshot *snapshot);
+
+const char *finding_severity_text(enum finding_severity severity);
+
+#endif
