@@ -24,7 +24,7 @@ help:
 	@echo
 	@echo '  make demo     build, train a small network, see where its time went'
 	@echo '  make test     run all tests; the last line says how many passed'
-	@echo '  make test-frameworks   tests with real frameworks, which it installs into $(BUILD)/'
+	@echo '  make test-frameworks   only those with real frameworks'
 	@echo '  make lint     check format, dependencies, exported symbols, headers'
 	@echo '  make format   let clang-format write the C files'
 	@echo '  make bench    run all benchmarks'
@@ -52,6 +52,7 @@ test: release
 	$(call COMPILE,asan,-Dpython=disabled -Db_sanitize=address$(comma)undefined -Db_lundef=false)
 	$(call COMPILE,asan-python,-Dtests=disabled -Dman=disabled -Dpythons=$(PYTHON) -Db_sanitize=address$(comma)undefined -Db_lundef=false)
 	$(call COMPILE,tsan,-Dpython=disabled -Db_sanitize=thread -Db_lundef=false -Dc_args=-Wno-tsan)
+	@tools/frameworks $(BUILD)
 	@tests/run_all $(BUILD)
 
 .PHONY: test-frameworks

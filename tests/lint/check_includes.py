@@ -25,8 +25,9 @@ MAY_INCLUDE = {
     "diagnose": TOOLS | {"model"},
     "output": TOOLS | {"model", "diagnose"},
     "supervise": TOOLS | {"model", "diagnose", "output"},
+    "doctor": {"base", "output", "supervise"},
     "serve": TOOLS | {"model", "diagnose", "output"},
-    "cli": TOOLS | {"model", "diagnose", "output", "supervise", "serve", "demo"},
+    "cli": TOOLS | {"model", "diagnose", "output", "supervise", "doctor", "serve", "demo"},
 }
 INCLUDE = re.compile(r'^\s*#\s*include\s*"([^"]+)"')
 
