@@ -32,7 +32,7 @@ static void find_idle(struct patient *patient, const struct snap_resource *busy)
 static void find_full(struct patient *patient, const struct snap_resource *used)
 {
     const struct snap_resource *total =
-        cause_counter(patient, SS_COUNTER_ID_GPU_MEMORY_TOTAL, used->subject);
+        snapshot_value(patient->snapshot, SS_COUNTER_ID_GPU_MEMORY_TOTAL, used->subject);
 
     if (!total || used->max < full_from * total->max)
         return;
@@ -52,9 +52,9 @@ static void find_full(struct patient *patient, const struct snap_resource *used)
 static void find_held(struct patient *patient, const struct snap_resource *clock)
 {
     const struct snap_resource *most =
-        cause_counter(patient, SS_COUNTER_ID_GPU_CLOCK_MOST, clock->subject);
+        snapshot_value(patient->snapshot, SS_COUNTER_ID_GPU_CLOCK_MOST, clock->subject);
     const struct snap_resource *held =
-        cause_counter(patient, SS_COUNTER_ID_GPU_HELD, clock->subject);
+        snapshot_value(patient->snapshot, SS_COUNTER_ID_GPU_HELD, clock->subject);
     const uint64_t idle = 1; /* the first bit only says that there is nothing to do */
 
     if (!most || !held || clock->mean >= held_clock * most->max ||

@@ -67,7 +67,7 @@ static void find_disturbances(struct patient *patient)
 static void find_faults(struct patient *patient)
 {
     const struct snap_resource *row =
-        cause_counter(patient, SS_COUNTER_ID_PROCESS_MAJOR_FAULTS, SNAP_ANY);
+        snapshot_value(patient->snapshot, SS_COUNTER_ID_PROCESS_MAJOR_FAULTS, SNAP_ANY);
 
     if (!row) {
         cause_unobservable(patient, "page-faults");
@@ -95,9 +95,9 @@ static void find_leak(struct patient *patient)
 {
     const struct snap_resources *resources = &patient->snapshot->resources;
     const struct snap_resource *memory =
-        cause_counter(patient, SS_COUNTER_ID_TREE_RSS, SNAP_ANY);
+        snapshot_value(patient->snapshot, SS_COUNTER_ID_TREE_RSS, SNAP_ANY);
     const struct snap_resource *left =
-        cause_counter(patient, SS_COUNTER_ID_MEMORY_AVAILABLE, SNAP_ANY);
+        snapshot_value(patient->snapshot, SS_COUNTER_ID_MEMORY_AVAILABLE, SNAP_ANY);
     const double length_s = (double)(resources->end_ns - resources->begin_ns) / 1e9;
 
     if (!memory || !left) {
@@ -128,16 +128,13 @@ static void find_leak(struct patient *patient)
 static void find_crowd(struct patient *patient)
 {
     const struct snap_resource *threads =
-        cause_counter(patient, SS_COUNTER_ID_TREE_THREADS, SNAP_ANY);
+        snapshot_value(patient->snapshot, SS_COUNTER_ID_TREE_THREADS, SNAP_ANY);
     const struct snap_resource *wait =
-        cause_counter(patient, SS_COUNTER_ID_THREAD_WAIT, SNAP_ANY);
+        snapshot_value(patient->snapshot, SS_COUNTER_ID_THREAD_WAIT, SNAP_ANY);
     const struct snap_resource *tree =
-        cause_counter(patient, SS_COUNTER_ID_TREE_CPU, SNAP_ANY);
-    double cores = 0;
+        snapshot_value(patient->snapshot, SS_COUNTER_ID_TREE_CPU, SNAP_ANY);
+    const double cores = (double)snapshot_cores(patient->snapshot);
 
-    for (size_t i = 0; i < patient->snapshot->resources.count; i++)
-        cores += patient->snapshot->resources.rows[i].counter == SS_COUNTER_ID_CPU_BUSY &&
-                 patient->snapshot->resources.rows[i].subject != SS_ALL_CPUS;
     if (!threads || !wait || !tree || cores <= 0) {
         cause_unobservable(patient, "cpu-oversubscribed");
         return;

@@ -43,10 +43,6 @@ const struct snap_hot_line *cause_hot_line(const struct patient *patient, unsign
 /* The validity stamp warns of the machine: cores, clocks, memory. */
 bool cause_is_disturbed(const struct patient *patient);
 
-/* A system counter while the loop ran; NULL: not known. */
-const struct snap_resource *cause_counter(const struct patient *patient, unsigned counter,
-                                          uint64_t subject);
-
 /* Each looks for its causes and adds what it finds. */
 void causes_of_stages(
     struct patient *patient); /* input, transfer, sync, comm, gc, setup */

@@ -97,15 +97,6 @@ const struct snap_hot_line *cause_hot_line(const struct patient *patient, unsign
     return NULL;
 }
 
-const struct snap_resource *cause_counter(const struct patient *patient, unsigned counter,
-                                          uint64_t subject)
-{
-    const struct snap_resource *row =
-        snapshot_resource(patient->snapshot, counter, subject);
-
-    return row && row->state == SS_SYSTEM_VALUE && isfinite(row->mean) ? row : NULL;
-}
-
 bool cause_is_disturbed(const struct patient *patient)
 {
     static const char *const ids[] = {"preempted", "steal",  "cgroup", "swap",

@@ -64,15 +64,6 @@ static enum validity_level level_of(double share, struct limits limits)
                                  : VALIDITY_OK;
 }
 
-static const struct snap_resource *value_of(const struct judge *judge, unsigned counter,
-                                            uint64_t subject)
-{
-    const struct snap_resource *row =
-        snapshot_resource(judge->snapshot, counter, subject);
-
-    return row && row->state == SS_SYSTEM_VALUE && isfinite(row->mean) ? row : NULL;
-}
-
 static void unseen(struct judge *judge, const char *id, const char *what,
                    unsigned counter)
 {
@@ -100,14 +91,7 @@ static bool is_long(const struct judge *judge)
 
 static double core_count(const struct judge *judge)
 {
-    double count = 0;
-
-    for (size_t i = 0; i < judge->snapshot->resources.count; i++) {
-        const struct snap_resource *row = &judge->snapshot->resources.rows[i];
-        count += row->counter == SS_COUNTER_ID_CPU_BUSY && row->subject != SS_ALL_CPUS &&
-                 row->state == SS_SYSTEM_VALUE;
-    }
-    return count > 0 ? count : 1;
+    return fmax(1, (double)snapshot_cores(judge->snapshot));
 }
 
 static void judge_clock(struct judge *judge)
@@ -155,7 +139,8 @@ static void judge_watch(struct judge *judge)
 
 static void judge_steal(struct judge *judge)
 {
-    const struct snap_resource *row = value_of(judge, SS_COUNTER_ID_CPU_STEAL, SNAP_ANY);
+    const struct snap_resource *row =
+        snapshot_value(judge->snapshot, SS_COUNTER_ID_CPU_STEAL, SNAP_ANY);
 
     if (!row) {
         unseen(judge, "steal", "time taken by the hypervisor", SS_COUNTER_ID_CPU_STEAL);
@@ -188,9 +173,11 @@ static void judge_wait(struct judge *judge)
 static void judge_others(struct judge *judge)
 {
     const struct snap_resource *busy =
-        value_of(judge, SS_COUNTER_ID_CPU_BUSY, SS_ALL_CPUS);
-    const struct snap_resource *tree = value_of(judge, SS_COUNTER_ID_TREE_CPU, SNAP_ANY);
-    const struct snap_resource *self = value_of(judge, SS_COUNTER_ID_SELF_CPU, SNAP_ANY);
+        snapshot_value(judge->snapshot, SS_COUNTER_ID_CPU_BUSY, SS_ALL_CPUS);
+    const struct snap_resource *tree =
+        snapshot_value(judge->snapshot, SS_COUNTER_ID_TREE_CPU, SNAP_ANY);
+    const struct snap_resource *self =
+        snapshot_value(judge->snapshot, SS_COUNTER_ID_SELF_CPU, SNAP_ANY);
 
     if (!busy || !tree) {
         unseen(judge, "others", "other processes", SS_COUNTER_ID_CPU_BUSY);
@@ -243,7 +230,7 @@ static void judge_frequency(struct judge *judge)
 static void judge_heat(struct judge *judge)
 {
     const struct snap_resource *row =
-        value_of(judge, SS_COUNTER_ID_CPU_THROTTLES, SNAP_ANY);
+        snapshot_value(judge->snapshot, SS_COUNTER_ID_CPU_THROTTLES, SNAP_ANY);
 
     if (!row) {
         unseen(judge, "heat", "slowed down by heat", SS_COUNTER_ID_CPU_THROTTLES);
@@ -280,8 +267,10 @@ static void judge_cgroup(struct judge *judge)
 
 static void judge_swap(struct judge *judge)
 {
-    const struct snap_resource *in = value_of(judge, SS_COUNTER_ID_SWAP_IN, SNAP_ANY);
-    const struct snap_resource *out = value_of(judge, SS_COUNTER_ID_SWAP_OUT, SNAP_ANY);
+    const struct snap_resource *in =
+        snapshot_value(judge->snapshot, SS_COUNTER_ID_SWAP_IN, SNAP_ANY);
+    const struct snap_resource *out =
+        snapshot_value(judge->snapshot, SS_COUNTER_ID_SWAP_OUT, SNAP_ANY);
     const struct snap_resource *known =
         snapshot_resource(judge->snapshot, SS_COUNTER_ID_SWAP_IN, SNAP_ANY);
 
@@ -298,7 +287,7 @@ static void judge_swap(struct judge *judge)
 static void judge_pressure(struct judge *judge, const char *id, const char *what,
                            unsigned counter, struct limits limits)
 {
-    const struct snap_resource *row = value_of(judge, counter, SNAP_ANY);
+    const struct snap_resource *row = snapshot_value(judge->snapshot, counter, SNAP_ANY);
 
     if (!row) {
         unseen(judge, id, what, counter);
@@ -322,15 +311,15 @@ static void judge_gpus(struct judge *judge)
             ((uint64_t)held->max & ~harmless) == 0)
             continue;
         const struct snap_resource *clock =
-            value_of(judge, SS_COUNTER_ID_GPU_CLOCK, held->subject);
+            snapshot_value(judge->snapshot, SS_COUNTER_ID_GPU_CLOCK, held->subject);
         const struct snap_resource *most =
-            value_of(judge, SS_COUNTER_ID_GPU_CLOCK_MOST, held->subject);
+            snapshot_value(judge->snapshot, SS_COUNTER_ID_GPU_CLOCK_MOST, held->subject);
         const struct snap_resource *busy =
-            value_of(judge, SS_COUNTER_ID_GPU_BUSY, held->subject);
+            snapshot_value(judge->snapshot, SS_COUNTER_ID_GPU_BUSY, held->subject);
         if (clock && most && busy && busy->mean >= gpu_busy)
             worst = fmax(worst, 1 - clock->mean / most->max);
     }
-    if (!value_of(judge, SS_COUNTER_ID_GPU_BUSY, SNAP_ANY))
+    if (!snapshot_value(judge->snapshot, SS_COUNTER_ID_GPU_BUSY, SNAP_ANY))
         return;
     add(judge, "gpu", worst > 1 - held_clock ? VALIDITY_WARN : VALIDITY_OK, worst,
         "share", "the clock of a busy GPU was held %.0f %% below its highest",
@@ -355,7 +344,8 @@ static void judge_cost(struct judge *judge)
 {
     const struct snapshot *snapshot = judge->snapshot;
     const int64_t run_ns = snapshot->end_ns - snapshot->begin_ns;
-    const struct snap_resource *self = value_of(judge, SS_COUNTER_ID_SELF_CPU, SNAP_ANY);
+    const struct snap_resource *self =
+        snapshot_value(judge->snapshot, SS_COUNTER_ID_SELF_CPU, SNAP_ANY);
     double cost_ps = 0, helper_ns = 0;
 
     for (size_t i = 0; i < ss_run_processes(judge->run); i++) {

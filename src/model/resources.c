@@ -4,15 +4,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "read/counter_table.h"
+
 static const int64_t first_width_ns = 100000000;
 static const int64_t latest_ns = INT64_MAX / 8; /* 36 years after the boot: damage */
 
-#define COUNTER_TEXT(id, text, unit, kind, subject, meaning) text,
-#define COUNTER_KIND(id, text, unit, kind, subject, meaning) SS_COUNTER_##kind,
-#define COUNTER_SUBJECT(id, text, unit, kind, subject, meaning) SS_SUBJECT_##subject,
-static const char *const counter_texts[] = {SS_COUNTERS(COUNTER_TEXT)};
-static const uint8_t counter_kinds[] = {SS_COUNTERS(COUNTER_KIND)};
-static const uint8_t counter_subjects[] = {SS_COUNTERS(COUNTER_SUBJECT)};
 static const int64_t ended_after_ns = 60000000000;
 
 void resources_release(struct resources *resources)
@@ -48,8 +44,8 @@ void resources_name(struct resources *resources, uint32_t process,
 {
     const struct ss_text text = record->u.text.a;
     for (unsigned i = 0; i < SS_COUNTER_IDS; i++) {
-        if (text.size != strlen(counter_texts[i]) ||
-            memcmp(text.data, counter_texts[i], text.size) != 0) {
+        if (text.size != strlen(counter_table[i].text) ||
+            memcmp(text.data, counter_table[i].text, text.size) != 0) {
             continue;
         }
         struct resource_set *set = set_of(resources, process);
@@ -81,7 +77,7 @@ static struct resource_row *oldest_process(const struct resource_set *set, int64
     struct resource_row *oldest = NULL;
     for (size_t i = 0; i < set->row_count; i++) {
         struct resource_row *row = set->rows[i];
-        if (counter_subjects[row->counter] == SS_SUBJECT_PID &&
+        if (counter_table[row->counter].subject == SS_SUBJECT_PID &&
             now_ns - row->last_ns > ended_after_ns &&
             (!oldest || row->last_ns < oldest->last_ns)) {
             oldest = row;
@@ -169,7 +165,7 @@ static void spread(const struct resource_set *set, struct resource_row *row,
 static void row_add(struct resource_set *set, struct resource_row *row, int64_t time_ns,
                     double value)
 {
-    const bool is_gauge = counter_kinds[row->counter] == SS_COUNTER_GAUGE;
+    const bool is_gauge = counter_table[row->counter].kind == SS_COUNTER_GAUGE;
     if (row->count++ == 0) {
         row->first_ns = time_ns;
         row->first = value;
@@ -190,7 +186,7 @@ static void row_end(const struct resource_set *set, struct resource_row *row,
                     int64_t time_ns)
 {
     if (!row->is_missing && time_ns > row->last_ns &&
-        counter_kinds[row->counter] == SS_COUNTER_GAUGE) {
+        counter_table[row->counter].kind == SS_COUNTER_GAUGE) {
         spread(set, row, time_ns, row->last);
         row->last_ns = time_ns;
     }
@@ -285,7 +281,7 @@ struct resource_answer resources_ask(const struct resource_set *set,
         answer.mean = sum / weight;
         answer.known_ns = known_ns;
     }
-    if (counter_kinds[row->counter] == SS_COUNTER_GAUGE && row->last_ns >= from_ns &&
+    if (counter_table[row->counter].kind == SS_COUNTER_GAUGE && row->last_ns >= from_ns &&
         row->last_ns < to_ns && !row->is_missing) { /* it has held for no time yet */
         answer.mean = weight > 0 ? answer.mean : row->last;
         answer.min = fmin(answer.min, row->last);

@@ -155,6 +155,13 @@ struct snapshot {
 const struct snap_resource *snapshot_resource(const struct snapshot *snapshot,
                                               unsigned counter, uint64_t subject);
 
+/* The same, only if it had a value in the time that this is about. */
+const struct snap_resource *snapshot_value(const struct snapshot *snapshot,
+                                           unsigned counter, uint64_t subject);
+
+/* Cores of which anything is known; 0: not observable. */
+size_t snapshot_cores(const struct snapshot *snapshot);
+
 /* NULL if memory is short. A model that is still fed may be asked; its open step counts as time
  * of the loop. */
 struct snapshot *model_snapshot(const struct model *model);

@@ -1,15 +1,11 @@
 #include "model/snapshot_resources.h"
 
 #include "model/parts.h"
+#include "read/counter_table.h"
 #include "stats/robust.h"
 
 #include <math.h>
 #include <stdlib.h>
-
-#define COUNTER_KIND(id, text, unit, kind, subject, meaning) SS_COUNTER_##kind,
-#define COUNTER_SUBJECT(id, text, unit, kind, subject, meaning) SS_SUBJECT_##subject,
-static const uint8_t counter_kinds[] = {SS_COUNTERS(COUNTER_KIND)};
-static const uint8_t counter_subjects[] = {SS_COUNTERS(COUNTER_SUBJECT)};
 
 /* The supervisor that watched the primary loop: there is one a host. The one that started last before
  * the loop did, if a run was put together from several. */
@@ -38,7 +34,7 @@ static int64_t last_sample_ns(const struct resource_set *set)
 static void fill_row(const struct resource_set *set, const struct resource_row *row,
                      const struct snap_resources *all, struct snap_resource *out)
 {
-    const bool is_total = counter_kinds[row->counter] == SS_COUNTER_TOTAL;
+    const bool is_total = counter_table[row->counter].kind == SS_COUNTER_TOTAL;
     const double scale = is_total ? 1e9 : 1; /* a second instead of a nanosecond */
     const int64_t length_ns = all->end_ns - all->begin_ns;
     const struct resource_answer answer =
@@ -66,7 +62,7 @@ static void fill_row(const struct resource_set *set, const struct resource_row *
 static bool is_worth(const struct resource_row *row, const struct snap_resources *all)
 {
     const int64_t length_ns = all->end_ns - all->begin_ns;
-    return counter_subjects[row->counter] != SS_SUBJECT_PID ||
+    return counter_table[row->counter].subject != SS_SUBJECT_PID ||
            row->last_ns - row->first_ns >= length_ns / 20;
 }
 
@@ -169,4 +165,22 @@ const struct snap_resource *snapshot_resource(const struct snapshot *snapshot,
         }
     }
     return NULL;
+}
+
+const struct snap_resource *snapshot_value(const struct snapshot *snapshot,
+                                           unsigned counter, uint64_t subject)
+{
+    const struct snap_resource *row = snapshot_resource(snapshot, counter, subject);
+    return row && row->state == SS_SYSTEM_VALUE && isfinite(row->mean) ? row : NULL;
+}
+
+size_t snapshot_cores(const struct snapshot *snapshot)
+{
+    size_t count = 0;
+    for (size_t i = 0; i < snapshot->resources.count; i++) {
+        const struct snap_resource *row = &snapshot->resources.rows[i];
+        count += row->counter == SS_COUNTER_ID_CPU_BUSY && row->subject != SS_ALL_CPUS &&
+                 row->state == SS_SYSTEM_VALUE;
+    }
+    return count;
 }

@@ -128,18 +128,16 @@ static void put_finding(struct json *json, const struct finding *finding)
     json_end_object(json);
 }
 
-void report_json_findings(struct json *json, const struct report_input *input)
+void report_json_findings(struct json *json, const struct snapshot *snapshot,
+                          const struct diagnosis *diagnosis)
 {
-    struct diagnosis diagnosis;
-
-    diagnose(&diagnosis, input->snapshot, input->run);
-    json_string(json, "verdict", diagnosis_verdict(&diagnosis, input->snapshot));
+    json_string(json, "verdict", diagnosis_verdict(diagnosis, snapshot));
     json_begin_array(json, "findings");
-    for (size_t i = 0; i < diagnosis.count; i++)
-        put_finding(json, &diagnosis.finding[i]);
+    for (size_t i = 0; i < diagnosis->count; i++)
+        put_finding(json, &diagnosis->finding[i]);
     json_end_array(json);
     json_begin_array(json, "unobservable");
-    for (size_t i = 0; i < diagnosis.unobservable_count; i++)
-        json_string(json, NULL, diagnosis.unobservable[i]);
+    for (size_t i = 0; i < diagnosis->unobservable_count; i++)
+        json_string(json, NULL, diagnosis->unobservable[i]);
     json_end_array(json);
 }

@@ -16,6 +16,7 @@ void report_say_advice(struct page *page, const struct diagnosis *diagnosis);
 void report_say_next(struct page *page, const struct diagnosis *diagnosis);
 
 /* "verdict", "findings", "unobservable". */
-void report_json_findings(struct json *json, const struct report_input *input);
+void report_json_findings(struct json *json, const struct snapshot *snapshot,
+                          const struct diagnosis *diagnosis);
 
 #endif

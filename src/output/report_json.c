@@ -147,11 +147,11 @@ static void put_deadline(struct json *json, const struct report_input *input)
     json_end_object(json);
 }
 
-static void put_hooks(struct json *json, const struct feed_hooks *hooks)
+static void put_hooks(struct json *json, const struct hook_list *hooks)
 {
     json_begin_array(json, "hooks");
     for (size_t i = 0; hooks && i < hooks->count; i++) {
-        const struct feed_hook *hook = &hooks->hook[i];
+        const struct hook_entry *hook = &hooks->entry[i];
         json_begin_object(json, NULL);
         json_bytes(json, "target", hook->target.data, hook->target.size);
         json_bool(json, "installed", !hook->skipped);
@@ -164,13 +164,15 @@ static void put_hooks(struct json *json, const struct feed_hooks *hooks)
 void report_json(struct sink *out, const struct report_input *input)
 {
     const struct snapshot *snapshot = input->snapshot;
+    struct diagnosis diagnosis;
     struct json json;
 
+    diagnose(&diagnosis, snapshot, input->run);
     json_init(&json, out);
     json_begin_object(&json, NULL);
     json_string(&json, "schema", REPORT_JSON_SCHEMA);
     put_run(&json, input);
-    report_json_findings(&json, input);
+    report_json_findings(&json, snapshot, &diagnosis);
     put_books(&json, input);
     report_json_loop(&json, snapshot->loop_count > 0 ? snapshot->loops : NULL);
     json_begin_array(&json, "spans");
@@ -183,7 +185,7 @@ void report_json(struct sink *out, const struct report_input *input)
     put_hooks(&json, input->hooks);
     report_json_hot(&json, &snapshot->hot);
     report_json_resources(&json, snapshot);
-    report_json_validity(&json, input);
+    report_json_validity(&json, snapshot, &diagnosis.validity);
     json_end_object(&json);
     json_end_line(&json);
 }

@@ -12,7 +12,7 @@ struct report {
     const struct report_input *input;
     const struct report_style *style;
     const struct snap_loop *loop; /* the primary one, NULL: no steps */
-    struct diagnosis diagnosis;   /* empty without enough steps */
+    struct diagnosis diagnosis;   /* without enough steps, the validity alone */
     struct page page;
 };
 

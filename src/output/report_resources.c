@@ -8,28 +8,11 @@
 #include "base/units.h"
 #include "output/numbers.h"
 #include "output/table.h"
-#include "stepscope/counters.h"
+#include "read/counter_table.h"
 
 enum { SPARK_COLUMNS = 16, LOOKS_NEEDED = 20 };
 static const double megabyte = 1048576, gigabyte = 1073741824, minute = 60;
 static const double growth_shown = 0.02; /* of the mean over the time of the loop */
-
-#define COUNTER_TEXT(id, text, unit, kind, subject, meaning) text,
-#define COUNTER_UNIT(id, text, unit, kind, subject, meaning) SS_UNIT_##unit,
-#define COUNTER_KIND(id, text, unit, kind, subject, meaning) SS_COUNTER_##kind,
-#define COUNTER_SUBJECT(id, text, unit, kind, subject, meaning) SS_SUBJECT_##subject,
-static const char *const counter_texts[] = {SS_COUNTERS(COUNTER_TEXT)};
-static const uint8_t counter_units[] = {SS_COUNTERS(COUNTER_UNIT)};
-static const uint8_t counter_kinds[] = {SS_COUNTERS(COUNTER_KIND)};
-static const uint8_t counter_subjects[] = {SS_COUNTERS(COUNTER_SUBJECT)};
-
-static const struct snap_resource *value_of(const struct snapshot *snapshot,
-                                            unsigned counter, uint64_t subject)
-{
-    const struct snap_resource *row = snapshot_resource(snapshot, counter, subject);
-
-    return row && row->state == SS_SYSTEM_VALUE && isfinite(row->mean) ? row : NULL;
-}
 
 static double course_at(const struct snap_resource *row, size_t column)
 {
@@ -104,8 +87,9 @@ static const struct snap_resource *loop_process(const struct report *report,
 {
     const struct snap_resource *thread = loop_thread(report, SS_COUNTER_ID_THREAD_CPU);
 
-    return thread ? value_of(report->input->snapshot, counter, thread->subject >> 32)
-                  : NULL;
+    return thread
+               ? snapshot_value(report->input->snapshot, counter, thread->subject >> 32)
+               : NULL;
 }
 
 static void add_cpu_rows(struct table *table, const struct report *report)
@@ -114,15 +98,12 @@ static void add_cpu_rows(struct table *table, const struct report *report)
     const struct snap_resource *thread = loop_thread(report, SS_COUNTER_ID_THREAD_CPU);
     const struct snap_resource *waited = loop_thread(report, SS_COUNTER_ID_THREAD_WAIT);
     const struct snap_resource *tree =
-        value_of(snapshot, SS_COUNTER_ID_TREE_CPU, SNAP_ANY);
+        snapshot_value(snapshot, SS_COUNTER_ID_TREE_CPU, SNAP_ANY);
     const struct snap_resource *all =
-        value_of(snapshot, SS_COUNTER_ID_CPU_BUSY, SS_ALL_CPUS);
+        snapshot_value(snapshot, SS_COUNTER_ID_CPU_BUSY, SS_ALL_CPUS);
     char note[64] = "";
-    size_t cores = 0;
+    const size_t cores = snapshot_cores(snapshot);
 
-    for (size_t i = 0; i < snapshot->resources.count; i++)
-        cores += snapshot->resources.rows[i].counter == SS_COUNTER_ID_CPU_BUSY &&
-                 snapshot->resources.rows[i].subject != SS_ALL_CPUS;
     if (waited)
         snprintf(note, sizeof note, "waited %.1f %% for a core", waited->mean / 1e7);
     if (thread)
@@ -153,12 +134,12 @@ static void add_memory_rows(struct table *table, const struct report *report)
     const struct snapshot *snapshot = report->input->snapshot;
     const struct snap_resources *resources = &snapshot->resources;
     const struct snap_resource *memory =
-        value_of(snapshot, SS_COUNTER_ID_TREE_RSS, SNAP_ANY);
+        snapshot_value(snapshot, SS_COUNTER_ID_TREE_RSS, SNAP_ANY);
     const struct snap_resource *left =
-        value_of(snapshot, SS_COUNTER_ID_MEMORY_AVAILABLE, SNAP_ANY);
+        snapshot_value(snapshot, SS_COUNTER_ID_MEMORY_AVAILABLE, SNAP_ANY);
     const struct snap_resource *own = loop_process(report, SS_COUNTER_ID_PROCESS_RSS);
     const struct snap_resource *processes =
-        value_of(snapshot, SS_COUNTER_ID_TREE_PROCESSES, SNAP_ANY);
+        snapshot_value(snapshot, SS_COUNTER_ID_TREE_PROCESSES, SNAP_ANY);
     const bool several = processes && processes->max > 1;
     const double length_s = (double)(resources->end_ns - resources->begin_ns) / 1e9;
     char note[64] = "", text[UNITS_SIZE];
@@ -191,7 +172,7 @@ static void add_io_rows(struct table *table, const struct report *report)
 
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
         const struct snap_resource *row =
-            value_of(report->input->snapshot, rows[i].counter, SNAP_ANY);
+            snapshot_value(report->input->snapshot, rows[i].counter, SNAP_ANY);
         if (row && row->mean >= megabyte / 100)
             add_row(table, report, rows[i].label, row, megabyte,
                     rows[i].counter >= SS_COUNTER_ID_TREE_READ ? "" : "whole machine");
@@ -286,13 +267,13 @@ static void put_row(struct json *json, const struct snap_resource *row)
                                         [SS_UNIT_CELSIUS] = "celsius",
                                         [SS_UNIT_BYTES_PER_S] = "bytes_per_s"};
     static const char *const states[] = {"value", "absent", "denied", "unknown"};
-    const bool is_total = counter_kinds[row->counter] == SS_COUNTER_TOTAL;
+    const bool is_total = counter_table[row->counter].kind == SS_COUNTER_TOTAL;
 
     json_begin_object(json, NULL);
-    json_string(json, "counter", counter_texts[row->counter]);
-    json_string(json, "unit", units[counter_units[row->counter]]);
+    json_string(json, "counter", counter_table[row->counter].text);
+    json_string(json, "unit", units[counter_table[row->counter].unit]);
     json_string(json, "state", states[row->state & 3]);
-    if (counter_subjects[row->counter] == SS_SUBJECT_NONE ||
+    if (counter_table[row->counter].subject == SS_SUBJECT_NONE ||
         row->state != SS_SYSTEM_VALUE || row->subject == SS_ALL_CPUS)
         json_null(json, "subject");
     else

@@ -11,8 +11,8 @@ void report_json_resources(struct json *json, const struct snapshot *snapshot);
 
 /* All of the stamp; what is worth a line of the summary, onto the page. */
 void report_validity(struct report *report);
-bool report_is_disturbed(const struct report_input *input);
-void report_say_validity(struct page *page, const struct report_input *input);
-void report_json_validity(struct json *json, const struct report_input *input);
+void report_say_validity(struct report *report);
+void report_json_validity(struct json *json, const struct snapshot *snapshot,
+                          const struct validity *validity);
 
 #endif

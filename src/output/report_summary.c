@@ -272,9 +272,11 @@ static void say_findings(struct report *report)
 
 static void say_validity(struct report *report)
 {
-    report_say_validity(&report->page, report->input);
+    const enum validity_level level = report->diagnosis.validity.level;
+
+    report_say_validity(report);
     if (report->page.value.size > 0)
-        line(report, report_is_disturbed(report->input) ? "doubt" : "valid");
+        line(report, level == VALIDITY_OK ? "valid" : "doubt");
 }
 
 static void tail(struct report *report)

@@ -19,6 +19,8 @@ void report_begin(struct report *report, struct sink *out,
         report->loop = &input->snapshot->loops[0];
     if (report->loop && report_has_statistics(report->loop))
         diagnose(&report->diagnosis, input->snapshot, input->run);
+    else
+        validity_judge(&report->diagnosis.validity, input->snapshot, input->run);
     page_init(&report->page, out);
     report->page.columns = style->columns;
 }

@@ -5,9 +5,9 @@
 #include "output/report_resources.h"
 
 /* Runs without a supervisor, and those of older versions, have no samples at all. */
-static bool has_samples(const struct report_input *input)
+static bool has_samples(const struct snapshot *snapshot)
 {
-    return input->snapshot->resources.count > 0;
+    return snapshot->resources.count > 0;
 }
 
 static void add_items(struct buf *out, const struct validity *validity,
@@ -26,64 +26,52 @@ static void add_ids(struct buf *out, const struct validity *validity,
             buf_printf(out, "%s%s", out->size > 0 ? ", " : "", validity->item[i].id);
 }
 
-bool report_is_disturbed(const struct report_input *input)
+void report_say_validity(struct report *report)
 {
-    struct validity validity;
+    const struct validity *validity = &report->diagnosis.validity;
 
-    validity_judge(&validity, input->snapshot, input->run);
-    return validity.level > VALIDITY_UNSEEN;
-}
-
-void report_say_validity(struct page *page, const struct report_input *input)
-{
-    struct validity validity;
-
-    if (!has_samples(input))
+    if (!has_samples(report->input->snapshot))
         return;
-    validity_judge(&validity, input->snapshot, input->run);
-    if (validity.level == VALIDITY_OK)
-        buf_add_text(&page->value, "nothing disturbed this run");
+    if (validity->level == VALIDITY_OK)
+        buf_add_text(&report->page.value, "nothing disturbed this run");
     else
-        add_items(&page->value, &validity, validity.level);
+        add_items(&report->page.value, validity, validity->level);
 }
 
 void report_validity(struct report *report)
 {
+    const struct validity *validity = &report->diagnosis.validity;
     struct page *page = &report->page;
-    struct validity validity;
 
-    if (!has_samples(report->input))
+    if (!has_samples(report->input->snapshot))
         return;
-    validity_judge(&validity, report->input->snapshot, report->input->run);
     report_title(report, "What disturbed it");
-    add_items(&page->value, &validity, VALIDITY_WARN);
+    add_items(&page->value, validity, VALIDITY_WARN);
     if (page->value.size > 0)
         page_field(page, "Disturbed");
-    add_items(&page->value, &validity, VALIDITY_NOTE);
+    add_items(&page->value, validity, VALIDITY_NOTE);
     if (page->value.size > 0)
         page_field(page, "A little");
-    add_ids(&page->value, &validity, VALIDITY_OK);
+    add_ids(&page->value, validity, VALIDITY_OK);
     if (page->value.size > 0)
         page_field(page, "Fine");
-    add_items(&page->value, &validity, VALIDITY_UNSEEN);
+    add_items(&page->value, validity, VALIDITY_UNSEEN);
     if (page->value.size > 0)
         page_field(page, "Unseen");
 }
 
-void report_json_validity(struct json *json, const struct report_input *input)
+void report_json_validity(struct json *json, const struct snapshot *snapshot,
+                          const struct validity *validity)
 {
-    struct validity validity;
-
-    if (!has_samples(input)) {
+    if (!has_samples(snapshot)) {
         json_null(json, "validity");
         return;
     }
-    validity_judge(&validity, input->snapshot, input->run);
     json_begin_object(json, "validity");
-    json_string(json, "level", validity_level_text(validity.level));
+    json_string(json, "level", validity_level_text(validity->level));
     json_begin_array(json, "items");
-    for (size_t i = 0; i < validity.count; i++) {
-        const struct validity_item *item = &validity.item[i];
+    for (size_t i = 0; i < validity->count; i++) {
+        const struct validity_item *item = &validity->item[i];
         json_begin_object(json, NULL);
         json_string(json, "id", item->id);
         json_string(json, "level", validity_level_text(item->level));

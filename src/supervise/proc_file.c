@@ -67,20 +67,3 @@ uint64_t proc_start_of(pid_t pid)
                ? process.start_ticks
                : 0;
 }
-
-void proc_boot_id(uint8_t out[16])
-{
-    char text[64];
-    int nibbles = 0;
-
-    memset(out, 0, 16);
-    (void)proc_read("/proc/sys/kernel/random/boot_id", text, sizeof text);
-    for (const char *at = text; *at && nibbles < 32; at++) {
-        static const char digits[] = "0123456789abcdef";
-        const char *digit = strchr(digits, *at);
-        if (!digit)
-            continue;
-        out[nibbles / 2] = (uint8_t)(out[nibbles / 2] << 4 | (digit - digits));
-        nibbles++;
-    }
-}

@@ -29,6 +29,5 @@ enum ss_system_state proc_file_state(const struct proc_file *file);
 bool proc_read(const char *path, char *out, size_t size);
 
 uint64_t proc_start_of(pid_t pid); /* field 22 of /proc/PID/stat; 0: not known */
-void proc_boot_id(uint8_t out[16]);
 
 #endif

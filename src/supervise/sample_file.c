@@ -9,9 +9,10 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
+#include "read/counter_table.h"
+#include "read/process_life.h"
 #include "supervise/now.h"
 #include "supervise/proc_file.h"
-#include "supervise/proc_text.h"
 
 enum {
     SAMPLES_LANE = 1,
@@ -20,9 +21,6 @@ enum {
     WAITING_MOST = 512
 };
 static const uint64_t least_bytes = 2 * SS_SEGMENT_BYTES;
-
-#define COUNTER_TEXT(id, text, unit, kind, subject, meaning) text,
-static const char *const counter_texts[] = {SS_COUNTERS(COUNTER_TEXT)};
 
 struct sample_file {
     int fd;
@@ -82,13 +80,13 @@ static void fill_names(struct ss_lane_block *control)
 
     for (unsigned id = 0; id < SS_COUNTER_IDS; id++) {
         struct ss_rec_name *name = (struct ss_rec_name *)(void *)at;
-        const size_t bytes = strlen(counter_texts[id]);
+        const size_t bytes = strlen(counter_table[id].text);
         const size_t units =
             (offsetof(struct ss_rec_name, text) + bytes + SS_UNIT - 1) / SS_UNIT;
         name->head = (struct ss_head){
             .kind = SS_KIND_NAME, .units = (uint8_t)units, .name = (uint16_t)(id + 1)};
         name->a_bytes = (uint16_t)bytes;
-        memcpy(at + offsetof(struct ss_rec_name, text), counter_texts[id], bytes);
+        memcpy(at + offsetof(struct ss_rec_name, text), counter_table[id].text, bytes);
         at += units * SS_UNIT;
     }
 }
@@ -96,6 +94,9 @@ static void fill_names(struct ss_lane_block *control)
 static void fill_header(const struct sample_file *file, struct ss_file_header *header,
                         int64_t start_ns)
 {
+    struct host host = {0};
+
+    host_init(&host);
     header->version = SS_FORMAT_VERSION;
     header->min_reader = SS_FORMAT_MIN_READER;
     header->segment_bytes = SS_SEGMENT_BYTES;
@@ -106,7 +107,7 @@ static void fill_header(const struct sample_file *file, struct ss_file_header *h
     header->pid = (uint32_t)getpid();
     header->parent_pid = (uint32_t)getppid();
     header->process_start = proc_start_of(getpid());
-    proc_boot_id(header->boot_id);
+    memcpy(header->boot_id, host.boot_id, sizeof header->boot_id);
     (void)!getrandom(header->file_id, sizeof header->file_id, GRND_NONBLOCK);
     header->rank = -1;
     header->cap_bytes = file->most_segments * SS_SEGMENT_BYTES;

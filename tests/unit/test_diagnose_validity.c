@@ -9,15 +9,12 @@
 #include <cmocka.h>
 
 #include "diagnose/validity.h"
-#include "stepscope/counters.h"
+#include "read/counter_table.h"
 #include "support/own_run.h"
 
 enum { SECONDS = 20, SUPERVISOR = 1 };
 static const int64_t second = 1000000000;
 static const int64_t start_ns = 100000000000;
-
-#define COUNTER_TEXT(id, text, unit, kind, subject, meaning) text,
-static const char *const counter_texts[] = {SS_COUNTERS(COUNTER_TEXT)};
 
 /* A counter with the value `from` at first that gains `per_s` each second. */
 struct line {
@@ -53,7 +50,7 @@ static struct snapshot *make(const struct line *lines, size_t count)
         const struct ss_record name = {
             .kind = SS_KIND_NAME,
             .name = (uint16_t)(i + 1),
-            .u.text.a = {counter_texts[i], strlen(counter_texts[i])}};
+            .u.text.a = {counter_table[i].text, strlen(counter_table[i].text)}};
         model_feed(model, SUPERVISOR, &name);
     }
     for (int s = 0; s <= SECONDS; s++)
