@@ -10,10 +10,11 @@ themselves, in nanoseconds of CPU time.
 """
 
 import os
-import subprocess
 import sys
 import tempfile
 import time
+
+import framework_python
 
 PAIRS = int(os.environ.get("BENCH_PAIRS", "1000"))
 LENGTHS_MS = (1, 3, 10)
@@ -108,21 +109,14 @@ def measure():
                 step()
             pairs.print("jax_%dms" % wanted_ms, TARGET)
         more = interval(cost_ns(_core))
-        print("  hooks of a step: %.0f ns [%.0f, %.0f], %.3f %% of 1 ms" % (*more, more[0] / 1e4))
-        print("RESULT jax_hooks_ns %.0f %.0f %.0f - -" % more)
+        framework_python.print_hooks("jax", more)
         stepscope.stop()
 
 
-def main():
-    build = os.path.abspath(sys.argv[1])
-    python = os.environ.get("STEPSCOPE_FRAMEWORKS_PYTHON")
-    if not python:
-        print("STEPSCOPE_FRAMEWORKS_PYTHON does not say which Python has JAX")
-        return
-    env = dict(os.environ, PYTHONPATH=os.path.join(build, "python"), BENCH_PAIRS=str(PAIRS),
-               XLA_FLAGS="--xla_cpu_multi_thread_eigen=false intra_op_parallelism_threads=1")
-    subprocess.run([python, os.path.abspath(__file__), "--measure"], check=True, env=env)
-
-
 if __name__ == "__main__":
-    measure() if sys.argv[1:] == ["--measure"] else main()
+    if sys.argv[1:] == ["--measure"]:
+        measure()
+    else:
+        framework_python.run(__file__, BENCH_PAIRS=str(PAIRS),
+                         XLA_FLAGS="--xla_cpu_multi_thread_eigen=false "
+                                   "intra_op_parallelism_threads=1")

@@ -12,10 +12,11 @@ only handing on.
 """
 
 import os
-import subprocess
 import sys
 import tempfile
 import time
+
+import framework_python
 
 PAIRS = int(os.environ.get("BENCH_PAIRS", "1000"))
 LENGTHS_MS = (1, 3, 10)
@@ -149,21 +150,12 @@ def measure():
         eager_loop(pairs)
         pairs.print("tensorflow_eager", TARGET)
         more = interval(cost_ns(_core))
-        print("  hooks of a step: %.0f ns [%.0f, %.0f], %.3f %% of 1 ms" % (*more, more[0] / 1e4))
-        print("RESULT keras_hooks_ns %.0f %.0f %.0f - -" % more)
+        framework_python.print_hooks("keras", more)
         stepscope.stop()
 
 
-def main():
-    build = os.path.abspath(sys.argv[1])
-    python = os.environ.get("STEPSCOPE_FRAMEWORKS_PYTHON")
-    if not python:
-        print("STEPSCOPE_FRAMEWORKS_PYTHON does not say which Python has TensorFlow")
-        return
-    env = dict(os.environ, PYTHONPATH=os.path.join(build, "python"), BENCH_PAIRS=str(PAIRS),
-               TF_CPP_MIN_LOG_LEVEL="3")
-    subprocess.run([python, os.path.abspath(__file__), "--measure"], check=True, env=env)
-
-
 if __name__ == "__main__":
-    measure() if sys.argv[1:] == ["--measure"] else main()
+    if sys.argv[1:] == ["--measure"]:
+        measure()
+    else:
+        framework_python.run(__file__, BENCH_PAIRS=str(PAIRS), TF_CPP_MIN_LOG_LEVEL="3")

@@ -11,11 +11,12 @@ by themselves.
 import logging
 import os
 import random
-import subprocess
 import sys
 import tempfile
 import time
 import warnings
+
+import framework_python
 
 PAIRS = int(os.environ.get("BENCH_PAIRS", "1000"))
 PLAIN_MS, TRAINER_MS = (1, 3, 10), (3, 10)
@@ -220,14 +221,8 @@ def measure():
         stepscope.stop()
 
 
-def main():
-    build = os.path.abspath(sys.argv[1])
-    python = os.environ.get("STEPSCOPE_FRAMEWORKS_PYTHON")
-    if not python:
-        sys.exit("STEPSCOPE_FRAMEWORKS_PYTHON does not say which Python has the frameworks")
-    env = dict(os.environ, PYTHONPATH=os.path.join(build, "python"), BENCH_PAIRS=str(PAIRS))
-    subprocess.run([python, os.path.abspath(__file__), "--measure"], check=True, env=env)
-
-
 if __name__ == "__main__":
-    measure() if sys.argv[1:] == ["--measure"] else main()
+    if sys.argv[1:] == ["--measure"]:
+        measure()
+    else:
+        framework_python.run(__file__, BENCH_PAIRS=str(PAIRS))

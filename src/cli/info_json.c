@@ -58,22 +58,22 @@ static void put_contents(struct json *json, const struct tally *tally)
     json_uint(json, "unfinished", tally->unfinished);
     json_uint(json, "names", tally->names);
     json_begin_object(json, "hooks");
-    json_uint(json, "installed", tally->kinds[SS_KIND_HOOK] - tally->hooks_skipped);
-    json_uint(json, "skipped", tally->hooks_skipped);
+    json_uint(json, "installed", tally->hooks.installed);
+    json_uint(json, "skipped", tally->hooks.skipped);
     json_begin_array(json, "reasons");
-    for (size_t i = 0; i < tally->hook_count; i++) {
-        if (!tally->hooks[i].skipped)
+    for (size_t i = 0; i < tally->hooks.count; i++) {
+        if (!tally->hooks.entry[i].skipped)
             continue;
         json_begin_object(json, NULL);
-        put_buf(json, "target", &tally->hooks[i].target);
-        put_buf(json, "reason", &tally->hooks[i].reason);
+        put_buf(json, "target", &tally->hooks.entry[i].target);
+        put_buf(json, "reason", &tally->hooks.entry[i].reason);
         json_end_object(json);
     }
     json_end_array(json);
     json_begin_array(json, "targets");
-    for (size_t i = 0; i < tally->hook_count; i++)
-        if (!tally->hooks[i].skipped)
-            put_buf(json, NULL, &tally->hooks[i].target);
+    for (size_t i = 0; i < tally->hooks.count; i++)
+        if (!tally->hooks.entry[i].skipped)
+            put_buf(json, NULL, &tally->hooks.entry[i].target);
     json_end_array(json);
     json_end_object(json);
 }

@@ -235,7 +235,7 @@ static void say_cost(struct page *page, const struct tally *tally)
     page_field(page, "Cost");
 }
 
-static void say_skipped(struct page *page, const struct tally_hook *hook)
+static void say_skipped(struct page *page, const struct hook_entry *hook)
 {
     buf_add_text(&page->value, "skipped ");
     page_text(page, (struct ss_text){hook->target.data, hook->target.size}, TEXT_COLUMNS);
@@ -248,8 +248,8 @@ static void say_installed(struct page *page, const struct tally *tally)
 {
     const char *between = "installed ";
 
-    for (size_t i = 0; i < tally->hook_count; i++) {
-        const struct tally_hook *hook = &tally->hooks[i];
+    for (size_t i = 0; i < tally->hooks.count; i++) {
+        const struct hook_entry *hook = &tally->hooks.entry[i];
         if (hook->skipped)
             continue;
         buf_add_text(&page->value, between);
@@ -266,11 +266,11 @@ static void say_hooks(struct page *page, const struct tally *tally)
     if (tally->kinds[SS_KIND_HOOK] == 0)
         return;
     buf_printf(&page->value, "%" PRIu64 " installed, %" PRIu64 " skipped",
-               tally->kinds[SS_KIND_HOOK] - tally->hooks_skipped, tally->hooks_skipped);
+               tally->hooks.installed, tally->hooks.skipped);
     page_field(page, "Hooks");
-    for (size_t i = 0; i < tally->hook_count; i++)
-        if (tally->hooks[i].skipped)
-            say_skipped(page, &tally->hooks[i]);
+    for (size_t i = 0; i < tally->hooks.count; i++)
+        if (tally->hooks.entry[i].skipped)
+            say_skipped(page, &tally->hooks.entry[i]);
     say_installed(page, tally);
 }
 

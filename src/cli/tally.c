@@ -19,11 +19,13 @@ uint64_t tally_difference(ss_ns a, ss_ns b)
 
 void tally_extent(const struct ss_run *run, ss_ns *start_ns, ss_ns *end_ns)
 {
+    const bool any_trains = run_training_processes(run) > 0;
+
     *start_ns = 0;
     *end_ns = 0;
     for (size_t i = 0; i < ss_run_processes(run); i++) {
         const struct ss_process *process = ss_run_process(run, i);
-        if (!run_is_training(run, i) && run_training_processes(run) > 0)
+        if (any_trains && !run_is_training(run, i))
             continue;
         if (*start_ns == 0 || process->start_ns < *start_ns)
             *start_ns = process->start_ns;
@@ -40,31 +42,6 @@ static void count_span(struct tally *tally, const struct ss_record *record)
     add(&tally->stages[stage].sum_ns, tally_difference(record->end_ns, record->start_ns));
     tally->unfinished += (record->flags & SS_FLAG_UNFINISHED) != 0;
     tally->nested |= record->depth > 0;
-}
-
-static bool same(const struct buf *bytes, struct ss_text text)
-{
-    return bytes->size == text.size &&
-           (text.size == 0 || memcmp(bytes->data, text.data, text.size) == 0);
-}
-
-static void count_hook(struct tally *tally, const struct ss_record *record)
-{
-    const bool skipped = record->flags & SS_FLAG_FAILED;
-    const struct ss_text target = record->u.text.a;
-    const struct ss_text reason = skipped ? record->u.text.b : (struct ss_text){"", 0};
-
-    tally->hooks_skipped += skipped;
-    for (size_t i = 0; i < tally->hook_count; i++)
-        if (tally->hooks[i].skipped == skipped && same(&tally->hooks[i].target, target) &&
-            same(&tally->hooks[i].reason, reason))
-            return;
-    if (tally->hook_count == TALLY_MOST_HOOKS)
-        return;
-    struct tally_hook *hook = &tally->hooks[tally->hook_count++];
-    hook->skipped = skipped;
-    buf_add(&hook->target, target.data, target.size);
-    buf_add(&hook->reason, reason.data, reason.size);
 }
 
 static void note_thread(struct lane_tally *lane, struct ss_text name)
@@ -91,7 +68,7 @@ static void count_record(struct tally *tally, struct process_tally *process,
         add(&tally->samples, record->u.samples);
         break;
     case SS_KIND_HOOK:
-        count_hook(tally, record);
+        hook_list_add(&tally->hooks, HOOK_LIST_MOST, record);
         break;
     case SS_KIND_THREAD_BEGIN:
         lane->threads++;
@@ -168,9 +145,8 @@ int tally_gather(struct tally *tally, struct ss_run *run, const char *path)
     for (size_t i = 0; i < lanes; i++)
         if (walk_lane(tally, i) != 0)
             return SS_E_NOMEM;
-    for (size_t i = 0; i < tally->hook_count; i++)
-        if (tally->hooks[i].target.failed || tally->hooks[i].reason.failed)
-            return SS_E_NOMEM;
+    if (hook_list_failed(&tally->hooks))
+        return SS_E_NOMEM;
     for (size_t i = 0; i < processes; i++)
         sum_process(tally, i);
     if (tally->sum.dropped || tally->sum.too_deep || tally->reused || tally->lost_names ||
@@ -181,10 +157,7 @@ int tally_gather(struct tally *tally, struct ss_run *run, const char *path)
 
 void tally_release(struct tally *tally)
 {
-    for (size_t i = 0; i < TALLY_MOST_HOOKS; i++) {
-        buf_release(&tally->hooks[i].target);
-        buf_release(&tally->hooks[i].reason);
-    }
+    hook_list_release(&tally->hooks);
     free(tally->processes);
     free(tally->lanes);
 }

@@ -3,10 +3,10 @@
 #ifndef CLI_TALLY_H
 #define CLI_TALLY_H
 
-#include "base/buf.h"
+#include "output/hook_list.h"
 #include "stepscope/reader.h"
 
-enum { TALLY_MOST_HOOKS = 100, TALLY_THREAD_BYTES = 32 };
+enum { TALLY_THREAD_BYTES = 32 };
 
 struct stage_tally {
     uint64_t spans;
@@ -29,11 +29,6 @@ struct process_tally {
     uint64_t measured; /* spans of processes that measured it */
 };
 
-struct tally_hook {
-    struct buf target, reason;
-    bool skipped;
-};
-
 struct tally {
     struct ss_run *run;
     const char *path;
@@ -49,10 +44,7 @@ struct tally {
     uint64_t bytes, process_ns, helper_cpu_ns;
     uint64_t names; /* without the unnamed one of each process */
 
-    uint64_t hooks_skipped;
-    struct tally_hook
-        hooks[TALLY_MOST_HOOKS]; /* each target and reason once; the first ones */
-    size_t hook_count;
+    struct hook_list hooks;
 
     uint64_t dropped_by_stage[SS_STAGE_SLOTS];
     uint64_t reused, reused_by_stage[SS_STAGE_SLOTS];

@@ -1,7 +1,5 @@
 #include "output/feed.h"
 
-#include <string.h>
-
 int feed_init(struct feed *feed, struct ss_run *run, const struct run_facts *facts)
 {
     *feed = (struct feed){.run = run, .facts = facts};
@@ -12,38 +10,10 @@ int feed_init(struct feed *feed, struct ss_run *run, const struct run_facts *fac
 
 void feed_release(struct feed *feed)
 {
-    for (size_t i = 0; i < feed->hooks.count; i++) {
-        buf_release(&feed->hooks.hook[i].target);
-        buf_release(&feed->hooks.hook[i].reason);
-    }
+    hook_list_release(&feed->hooks);
     model_free(feed->model);
     ss_cursor_free(feed->cursor);
     *feed = (struct feed){0};
-}
-
-static bool same(const struct buf *bytes, struct ss_text text)
-{
-    return bytes->size == text.size &&
-           (text.size == 0 || memcmp(bytes->data, text.data, text.size) == 0);
-}
-
-static void note_hook(struct feed_hooks *hooks, const struct ss_record *record)
-{
-    const bool skipped = record->flags & SS_FLAG_FAILED;
-    const struct ss_text target = record->u.text.a;
-    const struct ss_text reason = skipped ? record->u.text.b : (struct ss_text){"", 0};
-
-    hooks->installed += !skipped;
-    hooks->skipped += skipped;
-    for (size_t i = 0; i < hooks->count; i++)
-        if (same(&hooks->hook[i].target, target) && same(&hooks->hook[i].reason, reason))
-            return;
-    if (hooks->count == FEED_MOST_HOOKS)
-        return;
-    struct feed_hook *hook = &hooks->hook[hooks->count++];
-    buf_add(&hook->target, target.data, target.size);
-    buf_add(&hook->reason, reason.data, reason.size);
-    hook->skipped = skipped;
 }
 
 void feed_processes(struct feed *feed)
@@ -65,7 +35,7 @@ int feed_some(struct feed *feed, uint64_t most, bool *all)
         }
         const struct ss_lane *lane = ss_run_lane(feed->run, record.lane);
         if (record.kind == SS_KIND_HOOK)
-            note_hook(&feed->hooks, &record);
+            hook_list_add(&feed->hooks, FEED_MOST_HOOKS, &record);
         model_feed(feed->model, lane->process, &record);
     }
     return model_error(feed->model);

@@ -3,30 +3,18 @@
 #ifndef OUTPUT_FEED_H
 #define OUTPUT_FEED_H
 
-#include "base/buf.h"
 #include "model/snapshot.h"
+#include "output/hook_list.h"
 #include "output/run_facts.h"
 
 enum { FEED_MOST_HOOKS = 20 };
-
-struct feed_hook {
-    struct buf target, reason; /* untrusted */
-    bool skipped;
-};
-
-/* What the records say about hooks: each target and reason once, the first ones. */
-struct feed_hooks {
-    uint64_t installed, skipped;
-    struct feed_hook hook[FEED_MOST_HOOKS];
-    size_t count;
-};
 
 struct feed {
     struct ss_run *run;
     const struct run_facts *facts;
     struct ss_cursor *cursor;
     struct model *model;
-    struct feed_hooks hooks;
+    struct hook_list hooks; /* FEED_MOST_HOOKS of them */
 };
 
 /* 0 or SS_E_NOMEM; `run` and `facts` must outlive the feed. Release it in either case. */

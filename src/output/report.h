@@ -16,8 +16,8 @@ struct report_input {
     const struct snapshot *snapshot;
     struct ss_run *run;
     const struct run_facts *facts;
-    const struct feed_hooks *hooks; /* NULL: not looked at */
-    int64_t deadline_ns;            /* for the whole run; 0: none */
+    const struct hook_list *hooks; /* NULL: not looked at */
+    int64_t deadline_ns;           /* for the whole run; 0: none */
 };
 
 /* How text looks: wherever it goes. */

@@ -3,12 +3,12 @@
 #include <string.h>
 
 #include "output/report_parts.h"
-#include "read/run.h"
 #include "output/unhooked.h"
+#include "read/run.h"
 
 enum { HOOK_COLUMNS = 29 };
 
-static void say_hook(struct report *report, const struct feed_hook *hook)
+static void say_hook(struct report *report, const struct hook_entry *hook)
 {
     struct page *page = &report->page;
 
@@ -21,7 +21,7 @@ static void say_hook(struct report *report, const struct feed_hook *hook)
 /* What was looked for: first what was not found. */
 static void say_hooks(struct report *report, size_t most)
 {
-    const struct feed_hooks *hooks = report->input->hooks;
+    const struct hook_list *hooks = report->input->hooks;
     struct page *page = &report->page;
     size_t said = 0;
 
@@ -39,8 +39,8 @@ static void say_hooks(struct report *report, size_t most)
     page_field(page, "Hooks");
     for (int skipped = 1; skipped >= 0; skipped--)
         for (size_t i = 0; i < hooks->count && said < most; i++)
-            if (hooks->hook[i].skipped == (skipped == 1)) {
-                say_hook(report, &hooks->hook[i]);
+            if (hooks->entry[i].skipped == (skipped == 1)) {
+                say_hook(report, &hooks->entry[i]);
                 said++;
             }
     if (hooks->count > said) {
@@ -60,12 +60,12 @@ static bool starts_with(const struct buf *text, const char *start)
 
 /* Of all frameworks only JAX was hooked, which tells of nothing but functions that it has compiled.
  * Hooks on a framework are called "module:name". */
-static bool is_uncompiled(const struct feed_hooks *hooks)
+static bool is_uncompiled(const struct hook_list *hooks)
 {
     bool has_jax = false;
 
     for (size_t i = 0; hooks && i < hooks->count; i++) {
-        const struct buf *target = &hooks->hook[i].target;
+        const struct buf *target = &hooks->entry[i].target;
         const bool is_framework =
             target->size > 0 && memchr(target->data, ':', target->size);
         const bool is_jax = starts_with(target, "jax") || starts_with(target, "optax");

@@ -61,9 +61,18 @@ class FrameworkTest(unittest.TestCase):
         dump = self.execute([PROGRAM, "dump", "--json", self.runs + "/latest"]).stdout
         return [json.loads(line) for line in dump.splitlines()]
 
+    def assert_all_hooked(self):
+        self.assertEqual([(record["target"], record["reason"]) for record in self.records()
+                          if record["kind"] == "hook" and record.get("reason")], [])
+
     def assert_near(self, found, true, part, most, text):
         """Within a part of the truth, or so many nanoseconds."""
         self.assertLessEqual(abs(found - true), max(part * true, most), (text, found, true))
+
+
+def last_line(done):
+    """The JSON that a script prints at its end."""
+    return json.loads(done.stdout.splitlines()[-1])
 
 
 def spans_of(report):

@@ -3,7 +3,6 @@
 The last line printed is JSON: a digest of the weights, and seconds of each call by the name that the
 report should have for it."""
 
-import contextlib
 import hashlib
 import json
 import time
@@ -11,20 +10,12 @@ import warnings
 
 import torch
 from accelerate import Accelerator
+from stopwatch import calls, timed
 from torch import nn
 from torch.utils.data import DataLoader, Dataset
 from transformers import Trainer, TrainerCallback, TrainingArguments
 
 warnings.simplefilter("ignore")
-calls = {}
-
-
-@contextlib.contextmanager
-def timed(name, delay_ms=0):
-    start = time.perf_counter()
-    time.sleep(delay_ms / 1e3)
-    yield
-    calls.setdefault(name, []).append(time.perf_counter() - start)
 
 
 class Numbers(Dataset):

@@ -5,7 +5,6 @@
 PACKAGE is lightning.pytorch or pytorch_lightning. The last line printed is JSON: a digest of the weights,
 and seconds of each call by the name that the report should have for it."""
 
-import contextlib
 import hashlib
 import importlib
 import json
@@ -15,6 +14,7 @@ import time
 import warnings
 
 import torch
+from stopwatch import calls, timed
 from torch import nn
 from torch.utils.data import DataLoader, Dataset
 
@@ -22,15 +22,6 @@ warnings.simplefilter("ignore")
 pl = importlib.import_module(sys.argv[1])
 Logger = importlib.import_module(sys.argv[1] + ".loggers.logger").Logger
 logging.getLogger(sys.argv[1]).setLevel(logging.ERROR)
-calls = {}
-
-
-@contextlib.contextmanager
-def timed(name, delay_ms=0):
-    start = time.perf_counter()
-    time.sleep(delay_ms / 1e3)
-    yield
-    calls.setdefault(name, []).append(time.perf_counter() - start)
 
 
 class Numbers(Dataset):

@@ -1,15 +1,10 @@
 """Hugging Face Trainer and Accelerate: real training on the CPU, recorded without a change to the
 script."""
 
-import json
 import unittest
 
-from framework import counts_of
+from framework import counts_of, last_line
 from truth import TruthTest
-
-
-def last_line(done):
-    return json.loads(done.stdout.splitlines()[-1])
 
 
 class Train(TruthTest):
@@ -21,8 +16,7 @@ class Train(TruthTest):
         self.check_loops(report)
         self.check_spans(report, counts_of(report))
         self.assert_calls(printed["calls"])
-        self.assertEqual([r["target"] for r in self.records()
-                          if r["kind"] == "hook" and r.get("reason")], [])
+        self.assert_all_hooked()
 
     def check_loops(self, report):
         trainer, accelerate = sorted(report["loops"], key=lambda loop: loop["start_ns"])

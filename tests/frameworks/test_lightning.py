@@ -1,14 +1,9 @@
 """Lightning, under both of its names: real fits on the CPU, recorded without a change to the script."""
 
-import json
 import unittest
 
-from framework import counts_of
+from framework import counts_of, last_line
 from truth import TruthTest
-
-
-def last_line(done):
-    return json.loads(done.stdout.splitlines()[-1])
 
 
 class Fit(TruthTest):
@@ -22,8 +17,7 @@ class Fit(TruthTest):
                 self.check_loops(report)
                 self.check_spans(report, counts_of(report))
                 self.assert_calls(printed["calls"])
-                self.assertEqual([r["target"] for r in self.records()
-                                  if r["kind"] == "hook" and r.get("reason")], [])
+                self.assert_all_hooked()
 
     def check_loops(self, report):
         """3 epochs of 12 batches, an update every 2; 2 of 8; 2 of 6 with two optimizers."""
