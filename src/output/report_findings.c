@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/text.h"
+#include "output/report_json.h"
 
 enum { TEXT_MOST = 600, NEXT_SHOWN = 2 };
 static const double gain_shown = 0.01;
@@ -113,11 +114,7 @@ static void put_finding(struct json *json, const struct finding *finding)
     json_begin_object(json, NULL);
     json_string(json, "id", finding->id);
     json_string(json, "severity", finding_severity_text(finding->severity));
-    json_double(json, "share", finding->share.mid);
-    json_begin_array(json, "share_ci");
-    json_double(json, NULL, finding->share.low);
-    json_double(json, NULL, finding->share.high);
-    json_end_array(json);
+    report_json_interval(json, "share", "share_ci", finding->share);
     json_string(json, "of", finding->of);
     json_double(json, "gain_most", gain.high);
     json_string(json, "claim", finding->claim);
