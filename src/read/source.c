@@ -11,6 +11,10 @@
 /* No recorder gets near; a sparse file that claims more is read up to here. */
 static const uint64_t largest_size = (uint64_t)1 << 46;
 
+/* Strides that are left. To read a few is less work than to ask for holes: the kernel goes through
+ * every page for that, and a run that grows is asked again and again. */
+static const uint64_t asked_for_holes = 64;
+
 void source_init_memory(struct source *source, const void *data, size_t size)
 {
     static const uint8_t nothing[1];
@@ -159,7 +163,8 @@ static uint64_t round_up(uint64_t offset, uint64_t stride)
 uint64_t source_next_data(struct source *source, uint64_t offset, uint64_t stride)
 {
     offset = round_up(offset, stride);
-    while (!source->data && offset < source->size) {
+    while (!source->data && offset < source->size &&
+           source->size - offset > asked_for_holes * stride) {
         if (offset >= source->data_from && offset < source->data_to)
             return offset;
         if (source->fd < 0 && open_again(source) != 0)

@@ -50,7 +50,7 @@ size_t source_read(struct source *source, uint64_t offset, void *out, size_t siz
 const void *source_view(struct source *source, uint64_t offset, size_t size,
                         void *scratch);
 
-/* First offset from `offset` on that is a multiple of `stride` and not in a hole
+/* First offset from `offset` on that is a multiple of `stride` and not in a long hole
  * (holes read as zero); the size of the file if there is none. */
 uint64_t source_next_data(struct source *source, uint64_t offset, uint64_t stride);
 

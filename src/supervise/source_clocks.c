@@ -29,7 +29,7 @@ static void read_frequencies(struct source_clocks *source, struct sample_sink *s
     char path[96];
     uint64_t khz;
 
-    for (size_t i = 0; i < core_count(); i++) {
+    for (size_t i = 0; i < source->cores; i++) {
         snprintf(path, sizeof path,
                  "/sys/devices/system/cpu/cpu%zu/cpufreq/scaling_cur_freq", i);
         if (!read_count(&source->frequency[i], path, &khz))
@@ -49,7 +49,7 @@ static void read_throttles(struct source_clocks *source, struct sample_sink *sin
     bool found = false;
     char path[96];
 
-    for (size_t i = 0; i < core_count(); i++) {
+    for (size_t i = 0; i < source->cores; i++) {
         snprintf(path, sizeof path,
                  "/sys/devices/system/cpu/cpu%zu/thermal_throttle/core_throttle_count",
                  i);
@@ -73,6 +73,10 @@ static void read_throttles(struct source_clocks *source, struct sample_sink *sin
 
 void source_clocks_read(void *state, struct sample_sink *sink)
 {
+    struct source_clocks *source = state;
+
+    if (source->cores == 0)
+        source->cores = core_count();
     read_frequencies(state, sink);
     read_throttles(state, sink);
 }

@@ -10,9 +10,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
-#include "supervise/proc_text.h"
+#include "supervise/now.h"
 #include "supervise/sources.h"
 
 enum {
@@ -67,24 +68,35 @@ static void use(struct process_source *process, enum tree_account account, uint6
         process->rose[account] += inherited - before;
 }
 
-static bool read_stat(struct process_source *process, struct proc_process *out)
+static bool read_stat(struct process_source *process)
 {
+    const struct proc_process before = process->last;
+    struct proc_process now;
     char path[64], text[1024];
 
     snprintf(path, sizeof path, "/proc/%ld/stat", (long)process->pid);
     if (!proc_file_read(&process->stat, path, text, sizeof text) ||
-        !proc_text_process(text, out))
+        !proc_text_process(text, &now))
         return false;
-    const uint64_t children_ns = ns_of_ticks(out->children);
-    use(process, TREE_CPU, ns_of_ticks(out->user + out->system) + children_ns,
-        children_ns, process->is_read ? process->children_ns : children_ns);
-    process->children_ns = children_ns;
-    process->parent = (pid_t)out->parent;
-    process->start_ticks = out->start_ticks;
-    process->rss_pages = out->rss_pages;
-    process->threads = out->threads;
+    use(process, TREE_CPU, ns_of_ticks(now.user + now.system + now.children),
+        ns_of_ticks(now.children),
+        ns_of_ticks(process->is_read ? before.children : now.children));
+    process->last = now;
+    process->parent = (pid_t)now.parent;
     process->is_read = true;
     return true;
+}
+
+/* Since it was asked last. One that has not is as it was, but for pages that were taken from it: its clock
+ * is read in a fraction of the time. That of one that is gone shows 0. */
+static bool has_run(struct process_source *process)
+{
+    const int64_t before = process->clock_ns;
+
+    if (before == 0 && clock_getcpuclockid(process->pid, &process->clock) != 0)
+        return true;
+    process->clock_ns = now_of(process->clock);
+    return process->clock_ns != before;
 }
 
 /* Bytes that went to and came from storage, with those of children that were waited for: the two cannot
@@ -158,9 +170,10 @@ static void look_for_new(struct source_tree *tree)
     tree->last_pid = newest;
 }
 
-static void tell_process(struct process_source *process, const struct proc_process *stat,
-                         bool has_io, struct sample_sink *sink)
+static void tell_process(const struct process_source *process, bool has_io,
+                         struct sample_sink *sink)
 {
+    const struct proc_process *stat = &process->last;
     const uint64_t pid = (uint64_t)process->pid;
 
     sample_value(sink, SS_COUNTER_ID_PROCESS_USER, pid, (double)ns_of_ticks(stat->user));
@@ -192,18 +205,18 @@ static void read_processes(struct source_tree *tree, struct sample_sink *sink,
                            bool watched)
 {
     const bool with_io = watched || tree->rounds % ROUNDS_OF_IO == 0;
-    struct proc_process stat;
 
     for (size_t i = 0; i < tree->count; i++) {
         struct process_source *process = &tree->process[i];
         if (process->is_watched != watched || process->is_gone)
             continue;
-        process->is_gone = !read_stat(process, &stat);
+        if ((with_io || has_run(process)) && !read_stat(process))
+            process->is_gone = true;
         if (process->is_gone)
             continue;
         const bool has_io = with_io && read_io(process);
         if (i < PROCESSES_TOLD)
-            tell_process(process, &stat, has_io, sink);
+            tell_process(process, has_io, sink);
         if (i >= PROCESSES_KEPT_OPEN)
             close_files(process);
     }
@@ -223,7 +236,6 @@ static struct process_source *heir_of(struct source_tree *tree,
 /* What ended in this round may be in no account yet that was read before. */
 static void read_heirs(struct source_tree *tree)
 {
-    struct proc_process stat;
     bool again = true;
 
     while (again) {
@@ -234,7 +246,7 @@ static void read_heirs(struct source_tree *tree)
             if (!heir || heir->is_fresh)
                 continue;
             heir->is_fresh = true;
-            heir->is_gone = !read_stat(heir, &stat);
+            heir->is_gone = !read_stat(heir);
             if (!heir->is_gone)
                 (void)read_io(heir);
             again |= heir->is_gone;
@@ -310,8 +322,8 @@ static void tell_tree(struct source_tree *tree, struct sample_sink *sink)
     uint64_t pages = 0, threads = 0;
 
     for (size_t i = 0; i < tree->count; i++) {
-        pages += tree->process[i].rss_pages;
-        threads += tree->process[i].threads;
+        pages += tree->process[i].last.rss_pages;
+        threads += tree->process[i].last.threads;
     }
     sample_value(sink, SS_COUNTER_ID_TREE_RSS, 0,
                  (double)pages * (double)sysconf(_SC_PAGESIZE));
@@ -338,12 +350,10 @@ void source_tree_read_watched(void *source, struct sample_sink *sink)
 
 void source_tree_look(struct source_tree *tree)
 {
-    struct proc_process stat;
-
     look_for_new(tree);
     for (size_t i = 0; i < tree->count; i++)
         if (!tree->process[i].is_read)
-            (void)read_stat(&tree->process[i], &stat);
+            (void)read_stat(&tree->process[i]);
 }
 
 void source_tree_begin(struct sample_sink *sink)
@@ -358,15 +368,12 @@ void source_tree_begin(struct sample_sink *sink)
 void source_tree_end(struct source_tree *tree, const uint64_t used[TREE_ACCOUNTS],
                      struct sample_sink *sink)
 {
-    struct proc_process stat;
-
     if (!tree->process) /* it was never looked at */
         return;
     struct process_source *command = find(tree, tree->command);
     for (size_t i = 0; i < tree->count; i++) {
         struct process_source *process = &tree->process[i];
-        if (process->pid != tree->command && !process->is_gone &&
-            !read_stat(process, &stat))
+        if (process->pid != tree->command && !process->is_gone && !read_stat(process))
             process->is_gone = true;
     }
     if (command) {
@@ -385,7 +392,7 @@ bool source_tree_watch(struct source_tree *tree, pid_t pid, uint64_t start_ticks
 {
     struct process_source *process = find(tree, pid);
 
-    if (!process || process->is_gone || process->start_ticks != start_ticks)
+    if (!process || process->is_gone || process->last.start_ticks != start_ticks)
         return false;
     process->is_watched = true;
     return true;
@@ -396,7 +403,7 @@ bool source_tree_has(struct source_tree *tree, pid_t pid, uint64_t start_ticks)
     const struct process_source *process = find(tree, pid);
 
     return process && !process->is_gone &&
-           (!start_ticks || process->start_ticks == start_ticks);
+           (!start_ticks || process->last.start_ticks == start_ticks);
 }
 
 void source_tree_release(struct source_tree *tree)

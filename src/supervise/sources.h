@@ -4,8 +4,11 @@
 #ifndef SUPERVISE_SOURCES_H
 #define SUPERVISE_SOURCES_H
 
+#include <time.h>
+
 #include "supervise/cgroup_limits.h"
 #include "supervise/proc_file.h"
+#include "supervise/proc_text.h"
 #include "supervise/sample_sink.h"
 
 struct source_cpu { /* /proc/stat */
@@ -26,6 +29,7 @@ void source_memory_read(void *source, struct sample_sink *sink);
 
 enum { CLOCKS_MOST = 64 };
 struct source_clocks { /* /sys/devices/system/cpu */
+    size_t cores;
     struct proc_file frequency[CLOCKS_MOST], throttles[CLOCKS_MOST], package;
 };
 void source_clocks_read(void *source, struct sample_sink *sink);
@@ -55,7 +59,9 @@ struct process_source {
     bool is_watched, is_read, has_io; /* has been read at least once */
     bool is_gone, is_fresh;           /* in this round */
     struct proc_file stat, io;
-    uint64_t start_ticks, rss_pages, threads, children_ns; /* as read last */
+    struct proc_process last; /* what was read */
+    clockid_t clock;
+    int64_t clock_ns;             /* what its CPU clock showed then */
     uint64_t used[TREE_ACCOUNTS]; /* with that of children that it waited for */
     uint64_t rose[TREE_ACCOUNTS], rose_before[TREE_ACCOUNTS]; /* maybe by theirs */
 };
