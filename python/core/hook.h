@@ -37,14 +37,19 @@ enum hook_option {
 
 struct hook_naming; /* hook_name.h */
 
+/* What most calls need comes first, in one line of the cache: between two calls of ours a framework
+ * fills it with its own. */
 struct hook_point {
     ss_name name;
-    uint16_t flags;         /* of every span */
-    uint16_t options;       /* enum hook_option; 0: the fast path */
-    bool is_data;           /* the end of an iterator fails it: data, train calls */
-    uint64_t group;         /* OUTERMOST: one bit */
+    uint16_t flags;   /* of every span */
+    uint16_t options; /* enum hook_option; 0: the fast path */
+    uint64_t group;   /* OUTERMOST: one bit */
+    struct hook_point
+        *next; /* if this one does not take the call, which BY_ATTRIBUTE may say */
     struct hook_naming *by; /* BY_*: how to name a call */
     int named_after;        /* BY_*: which argument; 0 is self */
+    bool is_data;           /* the end of an iterator fails it: data, train calls */
+    bool is_comm;           /* what others are waited for in */
     PyObject *at_home; /* MOVES: attribute that says whether an object is on the host */
     ss_name home_name; /* MOVES: of those to the host */
     PyObject *query;   /* ASKS_TRAIN */
@@ -54,9 +59,6 @@ struct hook_point {
                    * HOOK_CALLER: so much is added */
     PyObject *before, *after; /* INFORMS: either may be NULL */
     ss_name wait_name;        /* WAITS */
-    bool is_comm;             /* what others are waited for in */
-    struct hook_point
-        *next; /* if this one does not take the call, which BY_ATTRIBUTE may say */
 };
 enum { HOOK_RESULT = -1, HOOK_BATCHES = -2, HOOK_CALLER = -3 };
 
@@ -89,10 +91,13 @@ extern bool hook_is_on;       /* off: every trampoline only hands on */
 extern int32_t hook_told;     /* the gate of the recording that knows what is hooked */
 extern uint64_t hook_batches; /* seen by HOOK_BATCH; any thread adds to it */
 
-void hook_enter_with_options(const struct hook_point *point, struct hook_call call,
-                             struct hook_visit *visit);
-void hook_leave_with_options(const struct hook_visit *visit, struct hook_call call,
-                             PyObject *result);
+/* Groups of which a call is open on this thread: the outermost one sets the bit. */
+extern _Thread_local uint64_t hook_open_groups __attribute__((tls_model(SS_TLS_MODEL)));
+
+ATTR_HOT void hook_enter_with_options(const struct hook_point *point,
+                                      struct hook_call call, struct hook_visit *visit);
+ATTR_HOT void hook_leave_with_options(const struct hook_visit *visit,
+                                      struct hook_call call, PyObject *result);
 
 /* The span of a visit, which must be the innermost one, gets another name. */
 void hook_rename(const struct hook_visit *visit, ss_name name);
@@ -169,7 +174,7 @@ static inline void hook_enter(const struct hook_point *point, struct hook_call c
     }
     if (LIKELY(!point->options)) {
         hook_begin(point, point->name, point->flags, visit);
-    } else {
+    } else if (!(hook_open_groups & point->group) || point->next) {
         hook_enter_with_options(point, call, visit);
     }
 }

@@ -7,6 +7,7 @@
 #define PYTHON_HOOK_INSTANCE_H
 
 #include "core.h"
+#include "base/compiler.h"
 
 #include <stdbool.h>
 
@@ -14,10 +15,10 @@ enum { INSTANCE_TEXT = 136 };
 
 /* The text of an object; one that can not be told apart has that of its type. Valid until the next
  * call. No exception is left. */
-const char *hook_instance_text(PyObject *object);
+ATTR_HOT const char *hook_instance_text(PyObject *object);
 
 /* The name of a type without its module; valid as long as the type. */
-const char *hook_instance_type(const PyTypeObject *type);
+ATTR_HOT const char *hook_instance_type(const PyTypeObject *type);
 
 /* Whether what a weak reference refers to is still there. */
 bool hook_instance_is_alive(PyObject *weak);
@@ -27,6 +28,6 @@ void hook_instance_forget(void);
 
 /* The local variable `name` of the function that makes the present call; a new reference, NULL
  * without an exception if there is none. */
-PyObject *hook_instance_of_caller(PyObject *name);
+ATTR_HOT PyObject *hook_instance_of_caller(PyObject *name);
 
 #endif

@@ -22,7 +22,7 @@ int hook_naming_filter(struct hook_naming *naming, PyObject *attribute,
 void hook_naming_from_caller(struct hook_naming *naming, PyObject *variable);
 
 /* False: the call is not for this point. No exception is left. */
-bool hook_naming_of(struct hook_naming *naming, unsigned options, PyObject *self,
-                    ss_name *name);
+ATTR_HOT bool hook_naming_of(struct hook_naming *naming, unsigned options, PyObject *self,
+                             ss_name *name);
 
 #endif

@@ -16,8 +16,7 @@ enum { GROUPS_MOST = 64 };
 bool hook_is_on = true;
 static unsigned condition; /* flags of every span that begins now */
 
-/* Groups of which a call is open on this thread: the outermost one sets the bit. */
-static _Thread_local uint64_t open_groups __attribute__((tls_model(SS_TLS_MODEL)));
+_Thread_local uint64_t hook_open_groups __attribute__((tls_model(SS_TLS_MODEL)));
 
 /* Calls that need more than a name. */
 
@@ -114,12 +113,14 @@ void hook_enter_with_options(const struct hook_point *point, struct hook_call ca
     collector_poke(); /* a step has such a call at least */
     point = find_point(point, call, &name);
     visit->group = 0;
-    if (point && !(open_groups & point->group)) {
+    if (point && !(hook_open_groups & point->group)) {
         visit->name = name;
         visit->group = point->group;
-        open_groups |= point->group;
+        hook_open_groups |= point->group;
         visit->batches = __atomic_load_n(&hook_batches, __ATOMIC_RELAXED);
-        hook_inform_before(point, call);
+        if (point->options & HOOK_INFORMS) {
+            hook_inform_before(point, call);
+        }
         if (point->options & (HOOK_ENDS | HOOK_SILENT)) {
             visit->point = point;
             visit->open = NULL;
@@ -127,7 +128,9 @@ void hook_enter_with_options(const struct hook_point *point, struct hook_call ca
             const unsigned asked =
                 point->options & HOOK_ASKS_TRAIN ? ask_train(point->query) : 0;
             hook_begin(point, name, point->flags | asked | condition, visit);
-            hook_wait_begin(point, visit);
+            if (point->options & HOOK_WAITS || point->is_comm) {
+                hook_wait_begin(point, visit);
+            }
         }
         if (point->options & HOOK_BEGINS && point->by) {
             hook_pair_begin(argument_of(call, 0), name);
@@ -194,8 +197,10 @@ void hook_leave_with_options(const struct hook_visit *visit, struct hook_call ca
     const int error = errno;
     unsigned flags = point->flags | (result ? 0 : hook_failure(point));
     int64_t arg = 0;
-    open_groups &= ~visit->group;
-    hook_wait_end(visit);
+    hook_open_groups &= ~visit->group;
+    if (point->options & HOOK_WAITS) {
+        hook_wait_end(visit);
+    }
     if (result && point->options & HOOK_COUNTS) {
         arg = argument_of_span(visit, call, result);
     }
@@ -209,14 +214,16 @@ void hook_leave_with_options(const struct hook_visit *visit, struct hook_call ca
     } else if (!(point->options & HOOK_BEGINS) || !result) {
         hook_end(visit, flags, arg);
     }
-    hook_inform_after(point, call, result);
+    if (point->options & HOOK_INFORMS) {
+        hook_inform_after(point, call, result);
+    }
     errno = error;
 }
 
 void hook_leave_unseen(const struct hook_visit *visit)
 {
     if (visit->point) {
-        open_groups &= ~(visit->point->options ? visit->group : 0);
+        hook_open_groups &= ~(visit->point->options ? visit->group : 0);
         drop_span(visit);
     }
 }

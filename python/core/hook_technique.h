@@ -56,8 +56,8 @@ extern const struct hook_technique hook_library;
 void hook_library_check(void);
 
 /* The trampoline of hook_function and hook_object. */
-PyObject *hook_vectorcall(PyObject *callable, PyObject *const *args, size_t nargsf,
-                          PyObject *kwnames);
+ATTR_HOT PyObject *hook_vectorcall(PyObject *callable, PyObject *const *args,
+                                   size_t nargsf, PyObject *kwnames);
 
 /* An object that stands for a function anywhere: it records what the points of the hook say. NULL with
  * an exception. */

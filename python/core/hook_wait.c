@@ -44,7 +44,7 @@ void hook_wait_begin(const struct hook_point *point, struct hook_visit *visit)
 void hook_wait_end(const struct hook_visit *visit)
 {
     const struct hook_point *point = visit->point;
-    if (!(point->options & HOOK_WAITS) || !visit->cpu_ns || comms != comms_before) {
+    if (!visit->cpu_ns || comms != comms_before) {
         return;
     }
     const uint64_t cpu_ns = now_ns(CLOCK_THREAD_CPUTIME_ID) - visit->cpu_ns;

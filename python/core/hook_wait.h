@@ -9,7 +9,8 @@
 
 int hook_wait_read(PyObject *row, struct hook_point *point);
 void hook_wait_begin(const struct hook_point *point, struct hook_visit *visit);
-void hook_wait_end(const struct hook_visit *visit); /* while the call's span is open */
+void hook_wait_end(
+    const struct hook_visit *visit); /* WAITS; while the call's span is open */
 PyObject *hook_wait_switch(PyObject *module, PyObject *on);
 
 #endif

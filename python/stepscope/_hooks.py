@@ -60,10 +60,13 @@ class _Skip(Exception):
 def install(adapter, part=""):
     """Lays all hooks of an adapter module, or those of a part that has been imported now. The reasons
     of those left out, by target."""
+    return install_rows(adapter, (row for row in adapter.HOOKS if _is_due(adapter, row, part)))
+
+
+def install_rows(adapter, rows):
+    """The same for rows that an adapter had to wait with."""
     skipped = {}
-    for row in adapter.HOOKS:
-        if not _is_due(adapter, row, part):
-            continue
+    for row in rows:
         label = row.target
         try:
             _check_version(adapter, row)

@@ -5,6 +5,7 @@
 #define ATTR_PRINTF(format_index, first_argument)                                        \
     __attribute__((format(printf, format_index, first_argument)))
 #define ATTR_NOINLINE __attribute__((noinline))
+#define ATTR_HOT __attribute__((hot)) /* lies with others of its kind, on few pages */
 
 #define LIKELY(condition) __builtin_expect(!!(condition), 1)
 #define UNLIKELY(condition) __builtin_expect(!!(condition), 0)

@@ -56,6 +56,8 @@ class Traps(FrameworkTest):
         marks = [(r["name"], r["text"]) for r in self.records() if r["kind"] == "mark"]
         self.assertEqual(marks, [("asynchronous device", "cuda")])
         self.assertTrue(self.report()["steps"]["asynchronous"])
+        seeds = 2  # that the loader draws, one an epoch
+        self.assertEqual(counts_of(self.report())["", "item"], 20 + seeds)
 
     def test_reasons_to_compile_again(self):
         _, report = self.trap("compile_again", [24])

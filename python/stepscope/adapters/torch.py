@@ -7,7 +7,7 @@ in C. Time on an accelerator is what the host waits for it; what it is told to d
 import sys
 
 from .. import _core
-from .._hooks import Hook
+from .._hooks import Hook, install_rows
 
 # Imported by torch itself at its first use, or not at all; their rows are laid then.
 LATER = ("torch._dynamo.convert_frame", "torch.distributed.distributed_c10d")
@@ -32,13 +32,37 @@ _OF_GROUP = ("broadcast", "allreduce", "allreduce_coalesced", "reduce", "allgath
              "barrier")
 
 
-def _device_rows():
+# Laid once there is a device to wait for. On the host alone they wait for nothing, and Adam reads a
+# number of each parameter in every step.
+_SYNC = tuple(Hook("torch:Tensor." + name, "sync", name, outermost="device") for name in _WAITS)
+
+
+def _device_begins(kind):
     """A mark says that a device is in use that works later than it is told to: times of the host are
     then those in which work is queued."""
+    global _SYNC
+    _core.mark("asynchronous device", kind)
+    rows, _SYNC = _SYNC, ()
+    install_rows(sys.modules[__name__], rows)
+
+
+def _device_rows():
+    torch = sys.modules["torch"]
     for kind in ("cuda", "xpu"):
-        if hasattr(sys.modules["torch"]._C, "_%s_init" % kind):
+        if hasattr(torch._C, "_%s_init" % kind):
             yield Hook("torch._C:_%s_init" % kind, "", kind,
-                       before=lambda arguments, kind=kind: _core.mark("asynchronous device", kind))
+                       before=lambda arguments, kind=kind: _device_begins(kind))
+
+
+def _look_for_devices():
+    """Those that were in use before we came, and one that is plugged in from outside of torch."""
+    torch = sys.modules["torch"]
+    for kind in ("cuda", "xpu"):
+        if hasattr(torch, kind) and getattr(torch, kind).is_initialized():
+            _device_begins(kind)
+    plugged = getattr(torch._C, "_get_privateuse1_backend_name", lambda: "privateuseone")()
+    if plugged != "privateuseone":
+        _device_begins(plugged)
 
 
 _SUMMED_UP = "gradients of all ranks (estimate)"
@@ -116,7 +140,6 @@ HOOKS = (
     # Not while something is compiled, which moves tensors to a device without memory.
     *(Hook("torch:Tensor." + name, "transfer", name, moves="is_cpu", outermost="device")
       for name in _MOVES),
-    *(Hook("torch:Tensor." + name, "sync", name, outermost="device") for name in _WAITS),
     *_device_rows(),
 
     *(Hook("torch.distributed.distributed_c10d:%s.__wrapped__" % name, "comm", name,
@@ -137,3 +160,5 @@ HOOKS = (
     Hook("torch._dynamo.convert_frame:get_and_maybe_log_recompilation_reasons", "", "recompile",
          after=_compiles_again),
 )
+
+_look_for_devices()
