@@ -5,17 +5,17 @@ import subprocess
 import sys
 
 
-def run(script, **environment):
-    """Starts `script --measure` with the package of BUILD, the first argument of this program. Without
-    such an interpreter it says so: STEPSCOPE_FRAMEWORKS_PYTHON, or what tools/frameworks made."""
+def run(script, *arguments, python="", **environment):
+    """Starts `script --measure ARGUMENTS` with the package of BUILD, the first argument of this program.
+    Without such an interpreter it says so: STEPSCOPE_FRAMEWORKS_PYTHON, or what tools/frameworks made."""
     build = os.path.abspath(sys.argv[1])
     made = os.path.join(os.path.dirname(build), "frameworks", "bin", "python")
-    python = os.environ.get("STEPSCOPE_FRAMEWORKS_PYTHON", made)
+    python = python or os.environ.get("STEPSCOPE_FRAMEWORKS_PYTHON", made)
     if not os.path.exists(python):
-        print("STEPSCOPE_FRAMEWORKS_PYTHON does not say which Python has the frameworks")
+        print("%s is not there: tools/frameworks and tools/contenders make it" % python)
         return
     env = dict(os.environ, PYTHONPATH=os.path.join(build, "python"), **environment)
-    subprocess.run([python, os.path.abspath(script), "--measure"], check=True, env=env)
+    subprocess.run([python, os.path.abspath(script), "--measure", *arguments], check=True, env=env)
 
 
 def print_hooks(name, cost_ns):
