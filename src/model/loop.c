@@ -255,11 +255,15 @@ static void merge_name_chunks(struct loop *loop)
     }
 }
 
-static void close_window(struct loop *loop, bool counted)
+static void close_window(struct track *track, bool counted)
 {
+    struct loop *loop = track->loop;
     struct series_window *window = &loop->window;
     if (window->steps == 0) {
         return;
+    }
+    if (UNLIKELY(track->thread->model->seen_window != NULL)) {
+        observe_window(track, counted);
     }
     if (!counted) {
         loop->flagged_steps += window->steps;
@@ -280,7 +284,7 @@ void loop_end(struct track *track, int64_t now_ns, bool is_explicit)
     struct loop *loop = track->loop;
     if (loop) {
         /* Calls that nobody waited for: when their work was done is not known. */
-        close_window(loop, !loop->window_flagged && !loop->synced);
+        close_window(track, !loop->window_flagged && !loop->synced);
         loop->end_ns = now_ns;
         loop->ended = true;
         track->had_loop = track->had_loop || loop->steps > 0;
@@ -296,9 +300,10 @@ void loop_end(struct track *track, int64_t now_ns, bool is_explicit)
     jit_clear(track);
 }
 
-static void add_to_window(struct loop *loop, const struct step *step, int64_t time_ns,
+static void add_to_window(struct track *track, const struct step *step, int64_t time_ns,
                           const int64_t *stage_ns, int64_t steps)
 {
+    struct loop *loop = track->loop;
     struct series_window *window = &loop->window;
     if (window->steps == 0) {
         window->start_ns = step->start_ns;
@@ -315,25 +320,8 @@ static void add_to_window(struct loop *loop, const struct step *step, int64_t ti
     bool sync = step->work.marks & WORK_SYNC;
     loop->synced = loop->synced || (loop->async && sync);
     if (!loop->async || sync || window->steps >= WINDOW_LONGEST) {
-        close_window(loop, !loop->window_flagged);
+        close_window(track, !loop->window_flagged);
     }
-}
-
-static void show_step(const struct model *model, const struct loop *loop,
-                      const struct step *step, int64_t steps, int64_t time_ns,
-                      const int64_t *stage_ns, bool counted)
-{
-    const struct model_step seen = {.process = loop->process,
-                                    .lane = loop->lane,
-                                    .tid = loop->tid,
-                                    .loop_begin_ns = loop_first_ns(loop),
-                                    .number = loop->steps,
-                                    .steps = steps,
-                                    .start_ns = step->start_ns,
-                                    .time_ns = time_ns,
-                                    .stage_ns = stage_ns,
-                                    .counted = counted};
-    model->seen(model->seen_context, &seen);
 }
 
 bool loop_open_step(struct track *track, int64_t start_ns)
@@ -402,9 +390,11 @@ void loop_add_step(struct track *track, struct step *step, bool has_end)
                         ? step->work.train_steps
                         : 1;
     bool counted = has_end && !is_disturbed(track, step);
+    if (!has_end && !loop->synced) {
+        close_window(track, !loop->window_flagged); /* those before it had an end */
+    }
     if (track->thread->model->seen) {
-        show_step(track->thread->model, loop, step, steps, time_ns, step->work.stage_ns,
-                  counted);
+        observe_step(track->thread->model, loop, step, steps, time_ns, counted);
     }
     track->books[SEGMENT_STEADY_NS] += time_ns;
     track->cursor_ns = step->end_ns;
@@ -414,11 +404,8 @@ void loop_add_step(struct track *track, struct step *step, bool has_end)
     loop->batches += step->work.batches;
     loop->samples += step->samples;
     count_epoch(loop, steps, time_ns, step->work.cut_ns[CUT_EVAL]);
-    if (!has_end && !loop->synced) {
-        close_window(loop, !loop->window_flagged); /* those before it had an end */
-    }
     loop->window_flagged = loop->window_flagged || !counted;
-    add_to_window(loop, step, time_ns, step->work.stage_ns, steps);
+    add_to_window(track, step, time_ns, step->work.stage_ns, steps);
 }
 
 static void end_epoch(struct track *track, int64_t now_ns)

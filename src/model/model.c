@@ -24,6 +24,7 @@ struct model *model_new(void)
 {
     struct model *model = calloc(1, sizeof *model);
     if (model && model_names_init(&model->names) != SS_E_OK) {
+        model_names_release(&model->names);
         free(model);
         return NULL;
     }
@@ -71,14 +72,6 @@ int model_error(const struct model *model)
     return model->error;
 }
 
-void model_observe(struct model *model,
-                   void (*seen)(void *context, const struct model_step *step),
-                   void *context)
-{
-    model->seen = seen;
-    model->seen_context = context;
-}
-
 static struct model_process_facts *process_at(struct model *model, uint32_t process)
 {
     if (process >= model->process_count) {
@@ -96,10 +89,17 @@ static struct model_process_facts *process_at(struct model *model, uint32_t proc
     return &model->processes[process];
 }
 
+/* No clock has run for 36 years: such a time is damage, and sums over it would be more than a number holds. */
+static bool is_possible(int64_t time_ns)
+{
+    const int64_t most_ns = INT64_C(1) << 60;
+    return time_ns >= -most_ns && time_ns <= most_ns;
+}
+
 void model_process(struct model *model, uint32_t process, const struct ss_process *facts)
 {
     struct model_process_facts *known = process_at(model, process);
-    if (known) {
+    if (known && is_possible(facts->start_ns) && is_possible(facts->end_ns)) {
         known->facts = *facts;
         known->known = true;
     }
@@ -432,6 +432,9 @@ static void feed_other(struct thread *thread, const struct ss_record *record)
 void model_feed(struct model *model, uint32_t process, const struct ss_record *record)
 {
     const bool is_span = record->kind == SS_KIND_SPAN;
+    if (UNLIKELY(!is_possible(record->time_ns) || !is_possible(record->start_ns))) {
+        return;
+    }
     if (!is_span && model_is_supervisor(model, process)) {
         feed_supervisor(model, process, record);
         return;

@@ -53,7 +53,11 @@ struct model_step {
     int64_t loop_begin_ns;     /* as snap_loop's begin_ns */
     int64_t number, steps;     /* of the first one; more than 1: made by one call */
     int64_t start_ns, time_ns; /* of all of them, without what is cut out */
+    int64_t end_ns;            /* with that */
     const int64_t *stage_ns;   /* SS_STAGE_COUNT; they add up to time_ns */
+    int64_t epoch;             /* -1: none */
+    int64_t samples;           /* 0: not known */
+    enum step_source source;   /* if a later one wins, this was no step */
     bool counted;              /* in the statistics, not only in the books */
 };
 

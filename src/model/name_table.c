@@ -181,6 +181,7 @@ int model_names_merge(struct model_names *names, const struct model_names *from,
             return SS_E_NOMEM;
         }
         struct model_name *sum = &names->name[number[i]];
+        sum->is_beside = sum->is_beside || seen->is_beside;
         sum->count += seen->count;
         sum->failed += seen->failed;
         sum->total_ns += seen->total_ns;

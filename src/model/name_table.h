@@ -17,6 +17,7 @@ struct model_name {
     unsigned marks, eval_marks;
     int8_t cut;
     bool may_be_detail; /* of an optimizer (rule 7) */
+    bool is_beside;     /* its spans lie beside the thread that recorded them */
     uint64_t count, failed;
     int64_t total_ns, self_ns; /* self: without what nests in it */
     struct sketch sketch;

@@ -6,6 +6,7 @@
 #include "model/hot.h"
 #include "model/model.h"
 #include "model/name_table.h"
+#include "model/observe.h"
 #include "model/resources.h"
 #include "model/series.h"
 #include "model/work.h"
@@ -215,12 +216,21 @@ struct model {
     struct resources resources;
     void (*seen)(void *context, const struct model_step *step); /* NULL: nobody looks */
     void *seen_context;
+    void (*seen_window)(void *context, const struct model_window *window);
+    void *window_context;
 };
 
 bool model_is_supervisor(const struct model *model, uint32_t process);
 
 /* tree.c: nesting. Takes a span, gives whole items to phase_item(). */
 void tree_span(struct thread *thread, const struct ss_record *record);
+
+/* observe.c: shows what goes into a loop to whoever wants it. */
+void observe_step(const struct model *model, const struct loop *loop,
+                  const struct step *step, int64_t steps, int64_t time_ns, bool counted);
+void observe_window(const struct track *track, bool counted);
+const struct loop *observe_find(const struct model *model,
+                                const struct model_loop_key *key);
 
 /* overlay.c: what other threads do inside the loop's own call (rule 10). Taken is what lies in a
  * window; what ends before it is forgotten. */

@@ -211,18 +211,12 @@ static bool add_threads(const struct model *model, struct snapshot *snapshot)
 static const struct loop *primary_loop(const struct model *model,
                                        const struct snapshot *snapshot)
 {
-    for (size_t i = 0; snapshot->loop_count && i < thread_slots(model); i++) {
-        const struct thread *thread = thread_at(model, i);
-        const struct loop *loop = thread && thread->track ? thread->track->loops : NULL;
-        for (; loop; loop = loop->next) {
-            if (loop->lane == snapshot->loops[0].lane &&
-                loop->tid == snapshot->loops[0].tid &&
-                loop_first_ns(loop) == snapshot->loops[0].begin_ns) {
-                return loop;
-            }
-        }
+    if (snapshot->loop_count == 0) {
+        return NULL;
     }
-    return NULL;
+    const struct snap_loop *first = snapshot->loops;
+    const struct model_loop_key key = {first->process, first->lane, first->begin_ns};
+    return observe_find(model, &key);
 }
 
 static int compare_spans(const void *a, const void *b)
@@ -263,8 +257,9 @@ static bool add_spans(const struct model *model, struct snapshot *snapshot)
         out->self_ns = name->self_ns;
         out->mean_ns = (double)name->total_ns / (double)name->count;
         snapshot_quantiles(&name->sketch, &out->quantiles);
-        out->share = loop ? snapshot_name_share(loop, snapshot->loops[0].warmup.start, i)
-                          : (struct interval){NAN, NAN, NAN};
+        out->share = loop && !name->is_beside
+                         ? snapshot_name_share(loop, snapshot->loops[0].warmup.start, i)
+                         : (struct interval){NAN, NAN, NAN};
     }
     qsort(snapshot->spans, snapshot->span_count, sizeof *snapshot->spans, compare_spans);
     return true;
@@ -326,6 +321,7 @@ void snapshot_free(struct snapshot *snapshot)
     for (size_t i = 0; i < snapshot->loop_count; i++) {
         free((char *)(uintptr_t)snapshot->loops[i].name);
         free(snapshot->loops[i].epochs);
+        sketch_release(&snapshot->loops[i].times);
     }
     for (size_t i = 0; i < snapshot->span_count; i++) {
         free((char *)(uintptr_t)snapshot->spans[i].text);

@@ -7,10 +7,11 @@
 #include "model/series.h"
 #include "stats/change.h"
 #include "stats/interval.h"
+#include "stats/modes.h"
 #include "stats/period.h"
 #include "stats/warmup.h"
 
-enum { SNAP_PERIODS = 3, SNAP_SLOWEST = 8 };
+enum { SNAP_PERIODS = 3, SNAP_SLOWEST = 8, SNAP_OWN_WINDOWS = 32 };
 
 struct snap_quantiles {
     double p50_ns, p90_ns, p95_ns, p99_ns; /* NAN: none */
@@ -18,11 +19,12 @@ struct snap_quantiles {
 };
 
 struct snap_stage {
-    bool measured;                   /* a span of this stage was seen in the loop */
-    const char *reason;              /* why not, where that is known; else NULL */
-    int64_t total_ns;                /* of the steady steps */
-    double mean_ns;                  /* a step */
-    struct interval share;           /* of steady time */
+    bool measured;            /* a span of this stage was seen in the loop */
+    const char *reason;       /* why not, where that is known; else NULL */
+    int64_t total_ns;         /* of the steady steps */
+    double mean_ns;           /* a step */
+    double early_ns, late_ns; /* a step, in the first and in the last third of them */
+    struct interval share;    /* of steady time */
     struct snap_quantiles quantiles; /* of what it takes in a step */
 };
 
@@ -60,16 +62,24 @@ struct snap_loop {
     int64_t steady_steps, steady_ns, window_steps; /* longest window, in steps */
     struct interval step_ns;                       /* mean of the steady steps */
     struct snap_quantiles quantiles;
+    struct sketch times;      /* of the steady steps, a step each */
     double mad_ns, spike_tax; /* NAN: not known */
     int64_t max_step;
     int64_t more_steps_needed;                  /* for the mean to +- 2 %; 0: enough */
     struct interval steps_per_s, samples_per_s; /* steady; NAN samples: not known */
     double overall_steps_per_s;                 /* with everything between them */
     struct snap_stage stage[SS_STAGE_COUNT];    /* [OTHER] is the remainder */
-    struct change change;                       /* over time */
+    /* What a device took for the calls of a stage, by its own events, as a share of steady time; NAN: not
+     * known. It is beside the step, no part of it. */
+    struct interval device[SS_STAGE_COUNT];
+    struct change change;                  /* over time */
     int64_t shift_step[CHANGE_MAX_SHIFTS]; /* its shifts: first step of the new level */
     struct period period[SNAP_PERIODS];
     int periods;
+    struct modes modes;              /* levels of step times, in ns */
+    double own_ns[SNAP_OWN_WINDOWS]; /* a step without waiting for other ranks, window by
+                                        window of the steady steps */
+    int own_windows;
     struct slow_step slowest[SNAP_SLOWEST]; /* of the steady ones */
     int slow_count;
     struct snap_epoch *epochs; /* the last 512 at most */

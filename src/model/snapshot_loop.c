@@ -28,6 +28,23 @@ static void column_quantiles(const struct series *series, int64_t start, int col
     sketch_release(&sketch);
 }
 
+/* Mean of a column a step, in the first and in the last third of the cells. */
+static void fill_thirds(const struct cells *cells, int64_t start, int column,
+                        struct snap_stage *out)
+{
+    double part[CELLS_MAX], steps[CELLS_MAX], early = 0, late = 0, first = 0, last = 0;
+    size_t count = cells_column(cells, start, column, part);
+    cells_column(cells, start, CELLS_STEPS, steps);
+    for (size_t i = 0; i < count / 3; i++) {
+        early += part[i];
+        first += steps[i];
+        late += part[count - 1 - i];
+        last += steps[count - 1 - i];
+    }
+    out->early_ns = first > 0 ? early / first : NAN;
+    out->late_ns = last > 0 ? late / last : NAN;
+}
+
 static bool stage_seen(const struct loop *loop, int stage)
 {
     return cells_sum(&loop->series.cells, 0, stage) != 0 ||
@@ -46,6 +63,7 @@ static void fill_stages(const struct model *model, const struct loop *loop,
         stage->mean_ns =
             out->steady_steps ? (double)stage->total_ns / (double)out->steady_steps : NAN;
         stage->share = steady_share(cells, start, i);
+        fill_thirds(cells, start, i, stage);
         column_quantiles(&loop->series, start, i, &stage->quantiles);
     }
     const char *reason =
@@ -80,6 +98,21 @@ struct interval snapshot_name_share(const struct loop *loop, int64_t start, uint
     return result;
 }
 
+static void fill_device(const struct model *model, const struct loop *loop,
+                        struct snap_loop *out)
+{
+    for (int i = 0; i < SS_STAGE_COUNT; i++) {
+        out->device[i] = (struct interval){NAN, NAN, NAN};
+    }
+    for (uint32_t i = 0; i < loop->name_count; i++) {
+        const struct model_name *name = &model->names.name[loop->names[i].name];
+        if (name->is_beside) {
+            out->device[name->stage] =
+                snapshot_name_share(loop, out->warmup.start, loop->names[i].name);
+        }
+    }
+}
+
 static double mad_of(const struct loop *loop, int64_t first_step)
 {
     double values[SAMPLE_SIZE], scratch[SAMPLE_SIZE];
@@ -89,6 +122,33 @@ static double mad_of(const struct loop *loop, int64_t first_step)
     }
     double centre = robust_median(values, count, scratch);
     return robust_sigma(values, count, centre, scratch) / 1.4826;
+}
+
+static void fill_modes(const struct loop *loop, struct snap_loop *out)
+{
+    double values[SAMPLE_SIZE], scratch[2 * SAMPLE_SIZE];
+    size_t count = sample_values(&loop->series.sample, out->warmup_steps, values);
+    modes_find(values, count, scratch, &out->modes);
+}
+
+/* Windows of equally many cells: replicas with as many steps have them at the same ones. */
+static void fill_own_work(const struct loop *loop, struct snap_loop *out)
+{
+    const struct cells *cells = &loop->series.cells;
+    const int64_t start = out->warmup.start;
+    double steps[CELLS_MAX], time[CELLS_MAX], comm[CELLS_MAX];
+    size_t count = cells_column(cells, start, CELLS_STEPS, steps);
+    cells_column(cells, start, CELLS_TIME, time);
+    cells_column(cells, start, SS_STAGE_COMM, comm);
+    size_t together = (count + SNAP_OWN_WINDOWS - 1) / SNAP_OWN_WINDOWS;
+    for (size_t i = 0; together && i + together <= count; i += together) {
+        double work = 0, all = 0;
+        for (size_t k = i; k < i + together; k++) {
+            work += time[k] - comm[k];
+            all += steps[k];
+        }
+        out->own_ns[out->own_windows++] = all > 0 ? work / all : 0;
+    }
 }
 
 static void fill_periods(const struct loop *loop, struct snap_loop *out)
@@ -205,7 +265,8 @@ static void fill_steady(const struct loop *loop, struct snap_loop *out)
     out->warmup_ns = cells_sum(cells, 0, CELLS_TIME) - out->steady_ns;
     out->window_steps = loop->window_steps_max > 0 ? loop->window_steps_max : 1;
     out->step_ns = steady_step_ns(cells, start);
-    column_quantiles(&loop->series, start, SERIES_STEP, &out->quantiles);
+    series_merge_from(&loop->series, start, SERIES_STEP, &out->times);
+    snapshot_quantiles(&out->times, &out->quantiles);
     out->quantiles.max_ns = cells_max(cells, start, &out->max_step);
     out->mad_ns = mad_of(loop, out->warmup_steps);
     out->spike_tax =
@@ -243,8 +304,11 @@ bool snapshot_fill_loop(const struct model *model, const struct thread *thread,
     memcpy(out->plan, loop->plan, sizeof out->plan);
     fill_steady(loop, out);
     fill_stages(model, loop, out);
+    fill_device(model, loop, out);
     fill_books(thread->track, loop, out);
     fill_periods(loop, out);
+    fill_modes(loop, out);
+    fill_own_work(loop, out);
     fill_slowest(loop, out);
     out->overall_steps_per_s =
         out->wall_ns > 0 ? (double)loop->steps * 1e9 / (double)out->wall_ns : NAN;

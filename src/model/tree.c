@@ -273,12 +273,35 @@ static struct level *enter_level(struct thread *thread, const struct ss_record *
     return own;
 }
 
+/* What a device did, told by the thread that had it do so: in no nest, and told late. */
+static bool is_beside(const struct ss_record *record)
+{
+    const unsigned both = SS_FLAG_PRODUCER | SS_FLAG_APPENDED;
+    return (record->flags & both) == both;
+}
+
+static void add_beside(struct thread *thread, const struct ss_record *record,
+                       uint32_t number)
+{
+    struct model_name *name = &thread->model->names.name[number];
+    const int64_t duration = record->end_ns - record->start_ns;
+    add_to_name(name, record, duration);
+    name->is_beside = true;
+    if (thread->track && thread->track->loop && !(record->flags & SS_FLAG_EVAL)) {
+        loop_add_name(thread->track, number, duration);
+    }
+}
+
 void tree_span(struct thread *thread, const struct ss_record *record)
 {
     struct model *model = thread->model;
     uint32_t number = model_names_find(&model->names, thread->process, record->name);
     struct model_name *name = &model->names.name[number];
     int64_t duration = record->end_ns - record->start_ns;
+    if (UNLIKELY(is_beside(record))) {
+        add_beside(thread, record, number);
+        return;
+    }
     struct level *own = enter_level(thread, record);
     if (!own) {
         return;

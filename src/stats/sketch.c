@@ -159,6 +159,48 @@ double sketch_quantile(const struct sketch *sketch, double q)
     return (double)sketch->max_ns;
 }
 
+double sketch_bin_begin(const struct sketch *sketch, int32_t index)
+{
+    return low_end_of(sketch->first + index);
+}
+
+/* From the first to the last bin that holds anything, as bars of equally many bins. */
+static size_t bars_of_bins(const struct sketch *sketch, struct sketch_bar *out,
+                           size_t most)
+{
+    int32_t first = 0, end = sketch->bin_count;
+    while (first < end && sketch->bins[first] == 0)
+        first++;
+    while (end > first && sketch->bins[end - 1] == 0)
+        end--;
+    const int32_t each = (int32_t)(((size_t)(end - first) + most - 1) / most);
+    size_t count = 0;
+    for (int32_t at = first; at < end; at += each, count++) {
+        const int32_t last = at + each < end ? at + each : end;
+        out[count] = (struct sketch_bar){low_end_of(sketch->first + at),
+                                         low_end_of(sketch->first + last), 0};
+        for (int32_t i = at; i < last; i++)
+            out[count].count += sketch->bins[i];
+    }
+    return count;
+}
+
+size_t sketch_bars(const struct sketch *sketch, struct sketch_bar *out, size_t most)
+{
+    size_t count = 0;
+
+    if (sketch->count == 0 || sketch->error != 0)
+        return 0;
+    if (sketch->below > 0)
+        out[count++] = (struct sketch_bar){0, (double)LEAST_NS, sketch->below};
+    count += bars_of_bins(sketch, out + count, most - 2);
+    if (sketch->above > 0)
+        out[count++] = (struct sketch_bar){(double)MOST_NS, 0, sketch->above};
+    out[0].low_ns = (double)sketch->min_ns;
+    out[count - 1].high_ns = (double)sketch->max_ns;
+    return count;
+}
+
 double sketch_mean(const struct sketch *sketch)
 {
     return sketch->count > 0 ? (double)sketch->sum_ns / (double)sketch->count : 0;

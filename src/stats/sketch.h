@@ -48,6 +48,18 @@ void sketch_merge(struct sketch *to, const struct sketch *from);
  * sorted values. NAN if it is empty or has an error. */
 double sketch_quantile(const struct sketch *sketch, double q);
 
+/* Where the bin `bins[index]` begins; it ends where the next one begins. */
+double sketch_bin_begin(const struct sketch *sketch, int32_t index);
+
+/* Neighbouring bars that hold all values, for a picture: whole bins put together, so that there are at
+ * most `most` of them (3 or more). The first begins at the smallest value, the last ends at the largest.
+ * Returns how many; 0 if it is empty or has an error. */
+struct sketch_bar {
+    double low_ns, high_ns;
+    uint64_t count;
+};
+size_t sketch_bars(const struct sketch *sketch, struct sketch_bar *out, size_t most);
+
 /* 0 if it is empty. */
 double sketch_mean(const struct sketch *sketch);
 

@@ -524,6 +524,38 @@ static void waits_of_two_loops_at_once_are_not_given(void **state)
     }
 }
 
+/* Told late, in the middle of another call: it is no part of that, or of any step. */
+static void what_a_device_does_is_beside_the_step(void **state)
+{
+    (void)state;
+    struct play p = play_new();
+    const unsigned device = plain(p.s, "device: forward", SS_STAGE_FORWARD);
+    for (int i = 0; i < 50; i++) {
+        const int64_t start_ns = script_now(p.s);
+        batch(&p, p.adam);
+        script_begin(p.s, p.user, 0);
+        script_begin(p.s, p.sync, 0);
+        script_pass(p.s, 20);
+        script_append(p.s, device, SS_FLAG_PRODUCER, start_ns + 15, start_ns + 65);
+        script_append(p.s, device, SS_FLAG_PRODUCER | EVAL, start_ns + 65, start_ns + 85);
+        script_pass(p.s, 15);
+        script_end(p.s, 0, 0);
+        script_end(p.s, 0, 0);
+    }
+    const struct snapshot *snapshot = script_finish(p.s);
+    const struct snap_loop *loop = only_loop(snapshot);
+    assert_int_equal(loop->steps, 50);
+    assert_float_equal(loop->stage[SS_STAGE_FORWARD].share.mid, 0.20, 1e-9);
+    assert_float_equal(loop->stage[SS_STAGE_SYNC].share.mid, 0.35, 1e-9);
+    assert_float_equal(loop->device[SS_STAGE_FORWARD].mid, 0.50, 0.02);
+    assert_true(isnan(loop->device[SS_STAGE_BACKWARD].mid));
+    assert_int_equal(script_find(snapshot, "device: forward")->total_ns, 50 * 70);
+    assert_true(isnan(script_find(snapshot, "device: forward")->share.mid));
+    assert_int_equal(script_find(snapshot, "item")->self_ns, 50 * 35);
+    assert_int_equal(snapshot->orphan_spans, 0);
+    script_free(p.s);
+}
+
 /* Rules 12, 13. */
 
 static void evaluation_before_the_first_step_is_in_the_books_of_the_loop(void **state)
@@ -706,6 +738,7 @@ int main(void)
         cmocka_unit_test(a_rare_function_inside_a_cycle_is_cut_out),
         cmocka_unit_test(jitted_calls_that_nobody_waited_for_are_in_no_statistics),
         cmocka_unit_test(waits_of_two_loops_at_once_are_not_given),
+        cmocka_unit_test(what_a_device_does_is_beside_the_step),
         cmocka_unit_test(evaluation_before_the_first_step_is_in_the_books_of_the_loop),
         cmocka_unit_test(validation_after_the_last_batch_counts_in_its_epoch),
         cmocka_unit_test(names_have_shares_in_a_loop_that_only_epochs_announce),

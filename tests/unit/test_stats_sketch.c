@@ -227,6 +227,43 @@ static void bins_cover_what_occurs_only(void **state)
     assert_null(sketch.bins);
 }
 
+static void check_bars(const struct sketch *sketch, size_t most)
+{
+    struct sketch_bar bars[64];
+    const size_t count = sketch_bars(sketch, bars, most);
+    uint64_t total = 0;
+
+    assert_in_range(count, 1, most);
+    for (size_t i = 0; i < count; i++) {
+        total += bars[i].count;
+        assert_true(bars[i].low_ns <= bars[i].high_ns);
+        assert_true(i == 0 || bars[i].low_ns >= bars[i - 1].high_ns);
+    }
+    assert_int_equal(total, sketch->count);
+    assert_true(bars[0].low_ns == (double)sketch->min_ns);
+    assert_true(bars[count - 1].high_ns == (double)sketch->max_ns);
+}
+
+static void bars_hold_all_values(void **state)
+{
+    struct random random = random_from(5);
+    struct sketch sketch = {0};
+    struct sketch_bar bar;
+
+    (void)state;
+    assert_int_equal(sketch_bars(&sketch, &bar, 3), 0);
+    sketch_add_n(&sketch, 1000000, 7);
+    check_bars(&sketch, 3);
+    for (int i = 0; i < 10000; i++)
+        sketch_add(&sketch, (int64_t)two_peaks(&random));
+    check_bars(&sketch, 3);
+    check_bars(&sketch, 64);
+    sketch_add(&sketch, 5);                      /* below the range of the bins */
+    sketch_add(&sketch, INT64_C(2000000000000)); /* above it */
+    check_bars(&sketch, 64);
+    sketch_release(&sketch);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -239,6 +276,7 @@ int main(void)
         cmocka_unit_test(a_sum_may_pass_64_bits),
         cmocka_unit_test(an_empty_sketch_is_cheap_and_says_nothing),
         cmocka_unit_test(bins_cover_what_occurs_only),
+        cmocka_unit_test(bars_hold_all_values),
     };
     return cmocka_run_group_tests_name("stats/sketch", tests, NULL, NULL);
 }

@@ -1,0 +1,64 @@
+#include "stats/modes.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "stats/robust.h"
+
+static const double rarest = 0.15;    /* part of the values on one side */
+static const double apart = 0.1;      /* of the lower level */
+static const double in_valley = 0.05; /* part of the values between the levels */
+
+static int compare(const void *a, const void *b)
+{
+    const double x = *(const double *)a, y = *(const double *)b;
+
+    return (x > y) - (x < y);
+}
+
+/* First place of the upper side: where the two means differ most, weighed by how many they have. */
+static size_t best_cut(const double *sorted, size_t count)
+{
+    const size_t least = (size_t)(rarest * (double)count) + 1;
+    double all = 0, lower = 0, most = 0;
+    size_t best = 0;
+
+    for (size_t i = 0; i < count; i++)
+        all += sorted[i];
+    for (size_t i = 1; i + least <= count; i++) {
+        lower += sorted[i - 1];
+        if (i < least)
+            continue;
+        const double n = (double)i, m = (double)(count - i);
+        const double difference = (all - lower) / m - lower / n;
+        const double gained = difference * difference * n * m;
+        if (gained > most) {
+            most = gained;
+            best = i;
+        }
+    }
+    return best;
+}
+
+void modes_find(const double *x, size_t count, double *scratch, struct modes *out)
+{
+    double *sorted = scratch, *spare = scratch + count;
+
+    *out = (struct modes){0};
+    if (count < MODES_LEAST)
+        return;
+    memcpy(sorted, x, count * sizeof *x);
+    qsort(sorted, count, sizeof *sorted, compare);
+    const size_t cut = best_cut(sorted, count);
+    if (cut == 0)
+        return;
+    out->low = robust_median(sorted, cut, spare);
+    out->high = robust_median(sorted + cut, count - cut, spare);
+    out->high_share = (double)(count - cut) / (double)count;
+    const double way = out->high - out->low;
+    size_t between = 0;
+    for (size_t i = 0; i < count; i++)
+        between += sorted[i] > out->low + way / 4 && sorted[i] < out->high - way / 4;
+    out->are_two =
+        way >= apart * out->low && (double)between <= in_valley * (double)count;
+}
