@@ -5,9 +5,6 @@
 #include "base/units.h"
 #include "diagnose/causes.h"
 
-static const struct bands callback_bands = {0.01, 0.03, 0.1};
-static const double mostly_waiting = 0.4;
-
 static bool is_each_step(const struct snap_span *span)
 {
     return span->stage == SS_STAGE_CALLBACK &&
@@ -22,8 +19,9 @@ static struct interval share_of(const struct patient *patient,
     const struct interval all = patient->loop->stage[SS_STAGE_CALLBACK].share;
     const double mid = span->share.mid;
 
-    if (isfinite(span->share.high) || !(all.mid > 0) || !isfinite(mid))
-        return span->share;
+    if (patient->has_few_steps || isfinite(span->share.high) || !isfinite(all.high) ||
+        !(all.mid > 0))
+        return cause_estimate(patient, span->share);
     return (struct interval){mid * all.low / all.mid, mid, mid * all.high / all.mid};
 }
 

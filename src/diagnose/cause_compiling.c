@@ -1,12 +1,9 @@
 /* Tracing and compiling: again and again in the steady steps, or much of the run at its start. */
 #include <inttypes.h>
+#include <math.h>
 
 #include "base/units.h"
 #include "diagnose/causes.h"
-
-static const struct bands storm_bands = {0.02, 0.03, 0.2};
-static const struct bands start_bands = {0.1, 0.2, 0.5};
-enum { STORM_LEAST = 5 }; /* compilations of one function */
 
 static const struct snap_span *most_compiled(const struct patient *patient)
 {
@@ -20,6 +17,17 @@ static const struct snap_span *most_compiled(const struct patient *patient)
     return most;
 }
 
+/* What is new runs slowly for the first time too: all that such steps take more than usual may go. */
+static struct interval storm_share(const struct patient *patient)
+{
+    const struct snap_loop *loop = patient->loop;
+    struct interval share = cause_estimate(patient, loop->stage[SS_STAGE_COMPILE].share);
+
+    if (isfinite(loop->step_ns.high))
+        share.high = fmax(share.high, 1 - loop->quantiles.p50_ns / loop->step_ns.high);
+    return share;
+}
+
 static void find_storm(struct patient *patient)
 {
     const struct snap_stage *stage = &patient->loop->stage[SS_STAGE_COMPILE];
@@ -27,8 +35,8 @@ static void find_storm(struct patient *patient)
 
     if (!most || most->count < STORM_LEAST)
         return;
-    struct finding *finding =
-        cause_add_share(patient, "retrace-storm", stage->share, storm_bands, "the step");
+    struct finding *finding = cause_add_share(
+        patient, "retrace-storm", storm_share(patient), storm_bands, "the step");
     char mean[UNITS_SIZE];
     if (!finding)
         return;
@@ -63,6 +71,8 @@ static void find_start(struct patient *patient)
 
     if (!finding)
         return;
+    if ((double)ns < start_least_ns)
+        finding->severity = FINDING_INFO;
     cause_text(finding->claim,
                "compiling before the first update took %.0f %% of the run", 100 * share);
     cause_text(finding->evidence, "%s", units_duration(took, ns));
@@ -75,5 +85,6 @@ static void find_start(struct patient *patient)
 void causes_of_compiling(struct patient *patient)
 {
     find_storm(patient);
-    find_start(patient);
+    if (!patient->has_few_steps)
+        find_start(patient);
 }

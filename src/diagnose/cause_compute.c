@@ -5,8 +5,6 @@
 
 #include "diagnose/causes.h"
 
-static const double compute_share = 0.8, really_busy = 0.9;
-
 static const unsigned stages[] = {SS_STAGE_FORWARD, SS_STAGE_BACKWARD, SS_STAGE_OPTIMIZER,
                                   SS_STAGE_COMPUTE};
 

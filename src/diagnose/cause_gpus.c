@@ -5,16 +5,14 @@
 #include "diagnose/causes.h"
 #include "stepscope/counters.h"
 
-static const double idle_below = 0.7, idle_high = 0.3, full_from = 0.95, held_clock = 0.9;
-
 static void find_idle(struct patient *patient, const struct snap_resource *busy)
 {
     const double idle = 1 - busy->mean;
 
-    if (busy->mean >= idle_below)
+    if (busy->mean >= gpu_idle_below)
         return;
     struct finding *finding = cause_add(
-        patient, "gpu-idle", busy->mean < idle_high ? FINDING_HIGH : FINDING_WARN,
+        patient, "gpu-idle", busy->mean < gpu_idle_high ? FINDING_HIGH : FINDING_WARN,
         (struct interval){0, idle, idle}, "the loop");
     if (!finding)
         return;
@@ -34,7 +32,7 @@ static void find_full(struct patient *patient, const struct snap_resource *used)
     const struct snap_resource *total =
         snapshot_value(patient->snapshot, SS_COUNTER_ID_GPU_MEMORY_TOTAL, used->subject);
 
-    if (!total || used->max < full_from * total->max)
+    if (!total || used->max < gpu_full_from * total->max)
         return;
     struct finding *finding = cause_add(patient, "gpu-memory-full", FINDING_WARN,
                                         (struct interval){NAN, NAN, NAN}, "the run");
@@ -57,7 +55,7 @@ static void find_held(struct patient *patient, const struct snap_resource *clock
         snapshot_value(patient->snapshot, SS_COUNTER_ID_GPU_HELD, clock->subject);
     const uint64_t idle = 1; /* the first bit only says that there is nothing to do */
 
-    if (!most || !held || clock->mean >= held_clock * most->max ||
+    if (!most || !held || clock->mean >= gpu_clock_held * most->max ||
         ((uint64_t)held->max & ~idle) == 0)
         return;
     const double lost = 1 - clock->mean / most->max;

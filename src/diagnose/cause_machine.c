@@ -6,10 +6,6 @@
 #include "diagnose/causes.h"
 #include "stepscope/counters.h"
 
-static const double faults_share = 0.02, fault_ns = 1e6; /* a page from a disk, about */
-static const double leak_of_limit = 0.05; /* of what is there, in one run */
-static const double threads_per_core = 2, crowded_wait = 0.02;
-
 static const struct cause {
     const char *item, *id, *advice;
 } causes[] = {
@@ -29,9 +25,14 @@ static void add_item(struct patient *patient, const struct cause *cause,
                      const struct validity_item *item)
 {
     const bool is_share = strcmp(item->unit, "share") == 0;
+    const bool is_wait = strcmp(cause->id, "preempted") == 0;
     const double share = is_share ? fmin(item->value, 1) : NAN;
-    /* How much of it the steps lost is not known: the share is of the time, not of the step. */
-    const struct interval range = {is_share ? 0 : NAN, share, share};
+    /* How much of it the steps lost is not known: the share is of the time, not of the step. But what the loop
+     * itself waited for is lost to it, at least where others had the core, and its helpers waited too. */
+    const struct interval range = {!is_share ? NAN
+                                   : is_wait ? share * waited_least
+                                             : 0,
+                                   share, is_wait ? fmin(1, share * waited_most) : share};
 
     for (size_t i = 0; i < patient->out->count; i++)
         if (strcmp(patient->out->finding[i].id, cause->id) == 0)
@@ -142,7 +143,7 @@ static void find_crowd(struct patient *patient)
     const double share = wait->mean / 1e9;
     /* Its own processes fill the cores, and its loop waits for one. */
     if (threads->mean < threads_per_core * cores || share < crowded_wait ||
-        tree->mean / 1e9 < 0.9 * cores)
+        tree->mean / 1e9 < crowded_cores * cores)
         return;
     struct finding *finding = cause_add(patient, "cpu-oversubscribed", FINDING_WARN,
                                         (struct interval){0, share, share}, "the loop");

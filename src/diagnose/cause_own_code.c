@@ -1,12 +1,10 @@
 /* What no span covers: code of the user's own that samples name, or that nothing names (rule book 11.1). */
 #include <inttypes.h>
 #include <math.h>
+#include <string.h>
 
 #include "base/units.h"
 #include "diagnose/causes.h"
-
-static const struct bands own_bands = {0.03, 0.05, 0.2};
-static const struct bands unnamed_bands = {0.1, 0.1, 0.5}; /* coverage below 90 % */
 
 static void describe(struct finding *finding, const struct patient *patient,
                      const struct snap_hot_line *line)
@@ -48,20 +46,28 @@ static void say_user_spans(struct finding *finding, const struct snapshot *snaps
     }
 }
 
-void causes_of_own_code(struct patient *patient)
+/* All of `other` could go at best, and what the line has of it surely could. A line that may have less than
+ * most of it has to be worth as much as one without a name. */
+static void add_line(struct patient *patient, const struct snap_hot_line *line)
 {
     const struct interval share = patient->loop->stage[SS_STAGE_OTHER].share;
-    const struct snap_hot_line *line = cause_hot_line(patient, SS_STAGE_OTHER);
-    struct finding *finding;
+    const bool is_sure = line->share.low >= own_line_least;
+    struct finding *finding = cause_add_share(
+        patient, "user-code", share, is_sure ? own_bands : unnamed_bands, "the step");
 
-    if (line && line->share.low >= 0.5) {
-        finding = cause_add_share(patient, "user-code", share, own_bands, "the step");
-        if (finding)
-            describe(finding, patient, line);
+    if (!finding)
         return;
-    }
-    finding =
+    finding->share = (struct interval){share.low * line->share.low,
+                                       share.mid * line->share.mid, share.high};
+    describe(finding, patient, line);
+}
+
+static void add_unnamed(struct patient *patient, const struct snap_hot_line *line)
+{
+    const struct interval share = patient->loop->stage[SS_STAGE_OTHER].share;
+    struct finding *finding =
         cause_add_share(patient, "instrument-more", share, unnamed_bands, "the step");
+
     if (!finding)
         return;
     cause_text(finding->claim,
@@ -79,4 +85,31 @@ void causes_of_own_code(struct patient *patient)
                "give its parts a stage: with stepscope.stage(\"data\") or "
                "span(name, stage=) in Python, ss_begin() in C");
     cause_text(finding->check, "the stage other shrinks");
+}
+
+/* The line that calls a trainer is below everything that it does: what has no stage there is the trainer's own
+ * code. */
+static bool is_call_of_trainer(const struct patient *patient,
+                               const struct snap_hot_line *line)
+{
+    const struct snap_hot *hot = &patient->snapshot->hot;
+
+    for (size_t i = 0; i < hot->line_count; i++) {
+        const struct snap_hot_line *other = &hot->lines[i];
+        if (other->place < SS_STAGE_COUNT && other->place != SS_STAGE_OTHER &&
+            other->share.low >= line_share && other->at.line == line->at.line &&
+            strcmp(other->at.file, line->at.file) == 0)
+            return true;
+    }
+    return false;
+}
+
+void causes_of_own_code(struct patient *patient)
+{
+    const struct snap_hot_line *line = cause_hot_line(patient, SS_STAGE_OTHER);
+
+    if (line && line->share.mid >= own_line_least && !is_call_of_trainer(patient, line))
+        add_line(patient, line);
+    else
+        add_unnamed(patient, line);
 }

@@ -4,12 +4,10 @@
 
 #include "base/units.h"
 #include "diagnose/causes.h"
+#include "stepscope/counters.h"
 
-static const struct bands stage_bands = {0.03, 0.05, 0.2};
-static const double mostly_busy = 0.6, mostly_waiting = 0.4;
-
-static void say_share(struct finding *finding, const struct patient *patient,
-                      unsigned stage, const char *what)
+void cause_say_stage(struct finding *finding, const struct patient *patient,
+                     unsigned stage, const char *what)
 {
     const struct snap_stage *found = &patient->loop->stage[stage];
     char mean[UNITS_SIZE], step[UNITS_SIZE], p99[UNITS_SIZE];
@@ -24,8 +22,8 @@ static void say_share(struct finding *finding, const struct patient *patient,
                    units_duration(p99, (int64_t)found->quantiles.p99_ns));
 }
 
-static void say_line(struct finding *finding, const struct patient *patient,
-                     unsigned stage)
+void cause_say_line(struct finding *finding, const struct patient *patient,
+                    unsigned stage)
 {
     const struct snap_hot_line *line = cause_hot_line(patient, stage);
 
@@ -35,59 +33,21 @@ static void say_line(struct finding *finding, const struct patient *patient,
                    line->at.function);
 }
 
-/* Time that producers worked beside the loop: how many of them were busy on average. */
-static double producers(const struct patient *patient)
+/* On a device that works later than it is told to, whoever asks for a result waits for the work too: it is
+ * no loss unless the device has nothing to do at other times (rule book 3.2). */
+static void weigh_sync(struct finding *finding, const struct patient *patient)
 {
-    double sum_ns = 0;
+    const struct snap_resource *busy =
+        snapshot_value(patient->snapshot, SS_COUNTER_ID_GPU_BUSY, SNAP_ANY);
 
-    for (size_t i = 0; i < patient->snapshot->span_count; i++)
-        if (patient->snapshot->spans[i].stage == SS_STAGE_PRODUCE)
-            sum_ns += (double)patient->snapshot->spans[i].total_ns;
-    return patient->loop->wall_ns > 0 ? sum_ns / (double)patient->loop->wall_ns : 0;
-}
-
-static void advise_input(struct finding *finding, const struct patient *patient,
-                         double busy)
-{
-    static const char *const advice[] = {
-        [FRAMEWORK_OTHER] =
-            "prepare the next batch in another thread or process while this "
-            "one trains",
-        [FRAMEWORK_TORCH] = "give the DataLoader more workers: num_workers=4, "
-                            "persistent_workers=True, prefetch_factor=4",
-        [FRAMEWORK_KERAS] =
-            "end the input with .map(f, num_parallel_calls=tf.data.AUTOTUNE)"
-            ".prefetch(tf.data.AUTOTUNE), or give a PyDataset workers=4",
-        [FRAMEWORK_JAX] = "fetch the next batch in another thread while this one trains "
-                          "(grain, tf.data with .prefetch(2))"};
-
-    cause_text(finding->advice, "%s", advice[patient->framework]);
-    if (busy > mostly_busy)
-        cause_more(finding->evidence, "; the loop's thread works for it itself");
-    else if (busy < mostly_waiting)
-        cause_more(finding->evidence, "; the loop's thread only waits");
-    const double made = producers(patient);
-    if (made > 0)
-        cause_more(finding->evidence, "; producers were busy %.1f at a time", made);
-    cause_text(finding->check,
-               "train on one batch over and over: what a step takes then is the best "
-               "that input can give");
-    cause_text(finding->unknown,
-               "with faster input the next limit shows: cores for more workers, "
-               "or the disk");
-}
-
-static void find_input(struct patient *patient)
-{
-    struct finding *finding =
-        cause_add_share(patient, "input-bound", patient->loop->stage[SS_STAGE_DATA].share,
-                        stage_bands, "the step");
-
-    if (!finding)
+    if (!patient->loop->is_asynchronous && patient->loop->source != SOURCE_JIT)
         return;
-    say_share(finding, patient, SS_STAGE_DATA, "the loop waits for data");
-    advise_input(finding, patient, cause_busy(patient, SS_STAGE_DATA));
-    say_line(finding, patient, SS_STAGE_DATA);
+    if (!busy || busy->mean >= gpu_working)
+        finding->severity = FINDING_INFO;
+    finding->share.low = 0;
+    cause_text(
+        finding->unknown,
+        "how much of the wait is the device's own work, which has to be done anyway");
 }
 
 void causes_of_stages(struct patient *patient)
@@ -114,16 +74,17 @@ void causes_of_stages(struct patient *patient)
          "the loop)",
          "the stage setup is gone"}};
 
-    find_input(patient);
     for (size_t i = 0; i < sizeof stages / sizeof stages[0]; i++) {
         struct finding *finding = cause_add_share(
             patient, stages[i].id, patient->loop->stage[stages[i].stage].share,
             stage_bands, "the step");
         if (!finding)
             continue;
-        say_share(finding, patient, stages[i].stage, stages[i].what);
-        say_line(finding, patient, stages[i].stage);
+        cause_say_stage(finding, patient, stages[i].stage, stages[i].what);
+        cause_say_line(finding, patient, stages[i].stage);
         cause_text(finding->advice, "%s", stages[i].advice);
         cause_text(finding->check, "%s", stages[i].check);
+        if (stages[i].stage == SS_STAGE_SYNC)
+            weigh_sync(finding, patient);
     }
 }

@@ -4,6 +4,7 @@
 
 #include "base/compiler.h"
 #include "diagnose/finding.h"
+#include "diagnose/thresholds.h"
 
 enum framework { FRAMEWORK_OTHER, FRAMEWORK_TORCH, FRAMEWORK_KERAS, FRAMEWORK_JAX };
 
@@ -12,12 +13,8 @@ struct patient {
     const struct ss_run *run;
     const struct snap_loop *loop; /* the primary one; NULL: no steps */
     enum framework framework;
+    bool has_few_steps; /* too few for an interval */
     struct diagnosis *out;
-};
-
-/* Shares from which on something is said: info, warn, high (rule book 12). */
-struct bands {
-    double info, warn, high;
 };
 
 /* A new finding; NULL if there is no room. The texts are still empty. */
@@ -28,33 +25,46 @@ struct finding *cause_add(struct patient *patient, const char *id,
 struct finding *cause_add_share(struct patient *patient, const char *id,
                                 struct interval share, struct bands bands,
                                 const char *of);
+/* A share for which there are too few steps to know an interval, as wide as makes it safe: where it is large
+ * all the same, something can be said. As it is if there are enough. */
+struct interval cause_estimate(const struct patient *patient, struct interval share);
 void cause_text(char out[FINDING_TEXT_SIZE], const char *format, ...) ATTR_PRINTF(2, 3);
 /* Appends. */
 void cause_more(char out[FINDING_TEXT_SIZE], const char *format, ...) ATTR_PRINTF(2, 3);
 void cause_unobservable(struct patient *patient, const char *id);
+/* The first of what was found so far with this id; NULL: none. */
+struct finding *cause_find(const struct patient *patient, const char *id);
 
 /* Part of the looks at loop threads in which they ran while a stage had them; NAN below 20. */
 double cause_busy(const struct patient *patient, unsigned stage);
 
-/* The line of the script that has most samples of a stage; NULL: none has 20 % of it, or there are
- * fewer than 20. */
+/* The line of the script that has most samples of a stage; NULL: none has 20 % of it for sure. */
 const struct snap_hot_line *cause_hot_line(const struct patient *patient, unsigned stage);
 
-/* The validity stamp warns of the machine: cores, clocks, memory. */
-bool cause_is_disturbed(const struct patient *patient);
+/* "12.3 ms of 20.1 ms a step, p99 40 ms; 80 % of it at train.py:12 (load)" */
+void cause_say_stage(struct finding *finding, const struct patient *patient,
+                     unsigned stage, const char *what);
+void cause_say_line(struct finding *finding, const struct patient *patient,
+                    unsigned stage);
+
+/* The validity stamp has at least this level for something of the machine: cores, clocks, memory. */
+bool cause_is_disturbed(const struct patient *patient, enum validity_level level);
 
 /* Each looks for its causes and adds what it finds. */
-void causes_of_stages(
-    struct patient *patient); /* input, transfer, sync, comm, gc, setup */
+void causes_of_input(struct patient *patient);     /* input-bound */
+void causes_of_stages(struct patient *patient);    /* transfer, sync, comm, gc, setup */
 void causes_of_compiling(struct patient *patient); /* retrace-storm, compile-heavy */
 void causes_of_callbacks(struct patient *patient); /* callback-bound */
 void causes_of_own_code(struct patient *patient);  /* user-code, instrument-more */
 void causes_of_cuts(
     struct patient *patient); /* eval-heavy, checkpoint-heavy, setup-heavy */
-void causes_over_time(struct patient *patient);  /* drift, periodic-pause, latency-tail */
+void causes_over_time(
+    struct patient *patient); /* drift, periodic-pause, bimodal, latency-tail */
 void causes_of_machine(struct patient *patient); /* preempted, steal, ..., memory-leak */
 void causes_of_gpus(
     struct patient *patient); /* gpu-idle, gpu-memory-full, gpu-clocks-held */
-void causes_of_compute(struct patient *patient); /* compute-bound: after all others */
+void causes_of_batch_size(struct patient *patient); /* overhead-bound */
+void causes_of_ranks(struct patient *patient);      /* straggler: after stages */
+void causes_of_compute(struct patient *patient);    /* compute-bound: after all others */
 
 #endif

@@ -3,25 +3,12 @@
 #include <math.h>
 #include <string.h>
 
+#include "diagnose/thresholds.h"
 #include "stats/student.h"
-
-/* A change below 2 % of the step is not worth a word, and machines that are not kept
- * quiet differ by as much from day to day (rule book 6.2). */
-static const double STEP_MATTERS = 0.02;
-
-/* Of a stage half of it: two stages may share what matters. */
-static const double STAGE_MATTERS = 0.01;
-
-/* A stage that has so much of the step's change is named as its carrier (rule book
- * 10.1). */
-static const double CARRIES = 0.6;
 
 /* Medians come from bins that are 0.8 % wide (stats/sketch.h): a standard deviation of
  * that over sqrt(12), and runs of a side are likely rounded alike. */
 static const double MEDIAN_RESOLUTION = 0.0023;
-
-/* Batches count as different from 2 % on: the last one of an epoch may be short. */
-static const double BATCH_MATTERS = 0.02;
 
 /* Behind an interval from within a run stand ten batches (stats/interval.h). */
 static const double FREEDOM_OF_BATCHES = 9;
@@ -105,7 +92,7 @@ static bool batches_differ(const struct compare_side *a, const struct compare_si
         least = fmin(least, run->samples);
         most = fmax(most, run->samples);
     }
-    return most > least * (1 + BATCH_MATTERS);
+    return most > least * (1 + batch_matters);
 }
 
 static double assumed_of(const struct compare_side *side)
@@ -241,7 +228,7 @@ static void correct_stages(struct comparison *out, double step_ns)
     for (int i = 0; i < SS_STAGE_COUNT; i++) {
         const struct compare_row *row = &out->row[i];
         const bool asked =
-            is_compared(row) && fmax(row->a_ns, row->b_ns) >= STAGE_MATTERS * step_ns;
+            is_compared(row) && fmax(row->a_ns, row->b_ns) >= stage_matters * step_ns;
         chance[i] = asked ? row->chance : NAN;
     }
     compare_correct(chance, SS_STAGE_COUNT);
@@ -252,7 +239,7 @@ static void correct_stages(struct comparison *out, double step_ns)
 static void judge_row(struct comparison *out, const struct sides *sides, int number)
 {
     struct compare_row *row = &out->row[number];
-    const double matters = number < SS_STAGE_COUNT ? STAGE_MATTERS : STEP_MATTERS;
+    const double matters = number < SS_STAGE_COUNT ? stage_matters : step_matters;
     const bool blind = out->unsteady && out->level == COMPARE_INDICATION;
 
     if (!blind && is_compared(row))
@@ -288,7 +275,7 @@ static void find_carrier(struct comparison *out, const struct sides *sides)
         const double more_ns = stage_ns(sides->b, i, out) - stage_ns(sides->a, i, out);
         const double carried = more_ns / (row->b_ns - row->a_ns);
         if ((out->word == COMPARE_SLOWER || out->word == COMPARE_FASTER) &&
-            is_compared(&out->row[i]) && carried >= CARRIES) {
+            is_compared(&out->row[i]) && carried >= carries) {
             out->carrier = i;
             out->carried = carried;
         }

@@ -6,13 +6,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { LOOKS_NEEDED = 20 };
-static const double line_share = 0.2; /* of a stage, for a line to be named */
-
 static void (*const causes[])(struct patient *patient) = {
-    causes_of_stages,   causes_of_compiling, causes_of_callbacks,
-    causes_of_own_code, causes_of_cuts,      causes_over_time,
-    causes_of_machine,  causes_of_gpus,      causes_of_compute,
+    causes_of_input,     causes_of_stages,   causes_of_ranks, causes_of_compiling,
+    causes_of_callbacks, causes_of_own_code, causes_of_cuts,  causes_of_batch_size,
+    causes_over_time,    causes_of_machine,  causes_of_gpus,  causes_of_compute,
 };
 
 struct finding *cause_add(struct patient *patient, const char *id,
@@ -39,6 +36,15 @@ struct finding *cause_add_share(struct patient *patient, const char *id,
                      : share.low >= bands.warn ? FINDING_WARN
                                                : FINDING_INFO,
                      share, of);
+}
+
+struct interval cause_estimate(const struct patient *patient, struct interval share)
+{
+    const bool is_known = !patient->has_few_steps && isfinite(share.high);
+
+    if (is_known || !(share.mid >= few_least))
+        return share;
+    return (struct interval){share.mid / 2, share.mid, fmin(1, 2 * share.mid)};
 }
 
 static void add_text(char *out, size_t used, const char *format, va_list arguments)
@@ -76,6 +82,16 @@ void cause_unobservable(struct patient *patient, const char *id)
         out->unobservable[out->unobservable_count++] = id;
 }
 
+struct finding *cause_find(const struct patient *patient, const char *id)
+{
+    struct diagnosis *out = patient->out;
+
+    for (size_t i = 0; i < out->count; i++)
+        if (strcmp(out->finding[i].id, id) == 0)
+            return &out->finding[i];
+    return NULL;
+}
+
 double cause_busy(const struct patient *patient, unsigned stage)
 {
     const uint64_t *seen = patient->snapshot->resources.states[stage];
@@ -90,14 +106,13 @@ const struct snap_hot_line *cause_hot_line(const struct patient *patient, unsign
 
     for (size_t i = 0; i < hot->line_count; i++) {
         const struct snap_hot_line *line = &hot->lines[i];
-        if (line->place == stage && line->at.line > 0 &&
-            line->place_samples >= LOOKS_NEEDED)
-            return line->share.mid >= line_share ? line : NULL;
+        if (line->place == stage && line->at.line > 0)
+            return line->share.low >= line_share ? line : NULL;
     }
     return NULL;
 }
 
-bool cause_is_disturbed(const struct patient *patient)
+bool cause_is_disturbed(const struct patient *patient, enum validity_level level)
 {
     static const char *const ids[] = {"preempted", "steal",  "cgroup", "swap",
                                       "frequency", "memory", "others", "heat"};
@@ -105,7 +120,7 @@ bool cause_is_disturbed(const struct patient *patient)
 
     for (size_t i = 0; i < validity->count; i++)
         for (size_t k = 0; k < sizeof ids / sizeof ids[0]; k++)
-            if (validity->item[i].level == VALIDITY_WARN &&
+            if (validity->item[i].level >= level &&
                 strcmp(validity->item[i].id, ids[k]) == 0)
                 return true;
     return false;
@@ -135,11 +150,12 @@ struct interval finding_gain(const struct finding *finding)
     return is_loss ? finding->share : (struct interval){NAN, NAN, NAN};
 }
 
+/* What warns is before what does not; then the certain gain counts (rule book 11.4). */
 static double rank_of(const struct finding *finding)
 {
     const double low = finding_gain(finding).low;
 
-    return finding->severity * 10 + (isfinite(low) ? low : -1);
+    return (finding->severity >= FINDING_WARN ? 10 : 0) + (isfinite(low) ? low : -1);
 }
 
 static int compare(const void *a, const void *b)
@@ -149,11 +165,16 @@ static int compare(const void *a, const void *b)
     return (x < y) - (x > y);
 }
 
+/* Also where a steady part was found in so few of them. */
 static void find_too_few(struct patient *patient)
 {
     const struct snap_loop *loop = patient->loop;
+    const bool is_short = loop->steady_steps < WARMUP_MIN_STEADY;
+    const int64_t missing = loop->warmup.class == WARMUP_TOO_FEW
+                                ? loop->warmup.missing
+                                : WARMUP_MIN_STEADY - loop->steady_steps;
 
-    if (loop->warmup.class != WARMUP_TOO_FEW)
+    if (loop->warmup.class != WARMUP_TOO_FEW && !is_short)
         return;
     struct finding *finding = cause_add(patient, "too-few-steps", FINDING_WARN,
                                         (struct interval){NAN, NAN, NAN}, "the step");
@@ -161,7 +182,7 @@ static void find_too_few(struct patient *patient)
         return;
     cause_text(finding->claim, "too few steps to say what is typical");
     cause_text(finding->evidence, "%lld steps so far; %lld more are needed",
-               (long long)loop->steps, (long long)loop->warmup.missing);
+               (long long)loop->steps, (long long)missing);
     cause_text(finding->advice, "train for more steps");
 }
 
@@ -179,8 +200,13 @@ void diagnose(struct diagnosis *out, const struct snapshot *snapshot,
     if (!patient.loop)
         return;
     find_too_few(&patient);
-    const bool is_enough = out->count == 0;
-    for (size_t i = 0; is_enough && i < sizeof causes / sizeof causes[0]; i++)
+    patient.has_few_steps = out->count > 0;
+    if (patient.has_few_steps) { /* what needs no more than a look at the names */
+        causes_of_compiling(&patient);
+        causes_of_callbacks(&patient);
+    }
+    for (size_t i = 0; !patient.has_few_steps && i < sizeof causes / sizeof causes[0];
+         i++)
         causes[i](&patient);
     qsort(out->finding, out->count, sizeof out->finding[0], compare);
 }

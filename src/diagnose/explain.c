@@ -22,6 +22,13 @@ static const struct explanation explanations[] = {
      "Time of the steady steps in no span (other), if stack samples put at least half of it to one line. Said "
      "from 3 % on.",
      "Take the line out of the loop, do it less often or elsewhere. `stepscope report --hot` lists all lines."},
+    {"overhead-bound",
+     "Most of a step is spent on what is there whatever the batch has: calls, hooks, small kernels. The batch is too "
+     "small for this model on this machine.",
+     "From loops of one run with batches of different sizes: time a step = fixed + each * samples. Said from a quarter of "
+     "the step on, a warning from a half. Two sizes are an indication; from five on it is a model, with a floor below "
+     "which smaller batches gain nothing. With one size it cannot be known.",
+     "Larger batches, steps_per_execution, a compiled step. A larger batch changes how the model learns."},
     {"instrument-more",
      "A part of the step is in no span, and no samples say what it is.",
      "Time in no span from 10 % of the step on.",
@@ -36,13 +43,18 @@ static const struct explanation explanations[] = {
     {"comm-bound", "Ranks exchange gradients, or wait for the slowest of them.",
      "The stage comm of the steady steps, as input-bound.",
      "Larger batches a rank, accumulation, overlap with backward, a look at the slowest rank."},
+    {"straggler",
+     "One rank works longer in each step than the others, and all wait for it.",
+     "A step without its time in communication, rank by rank, in up to 32 stretches of the run: slower by 5 % in the "
+     "middle of them, and by 2.5 % in 80 % of them or more.",
+     "Equal work for all ranks; nothing that one of them does alone; a look at that machine."},
     {"retrace-storm",
      "A function is traced or compiled again and again, because something about its arguments changes.",
      "The stage compile within the steady steps from 2 % on, if one function was compiled at least 5 times.",
      "Tensors instead of Python numbers, equal shapes, one function object."},
     {"compile-heavy",
      "Compiling before the first update takes a large part of the whole run.",
-     "The segment compile, from 10 % of the run on.",
+     "The segment compile, from 10 % of the run on; a warning from 20 % and 5 seconds on.",
      "A compilation cache, longer runs."},
     {"eval-heavy", "Evaluation takes a large part of the loop's time.",
      "The segment eval, from 5 % of the loop on, a warning from 10 %.",
@@ -92,11 +104,17 @@ static const struct explanation explanations[] = {
      "Below 90 % of its highest, with a reason other than idle.",
      "Cooling, power limit."},
     {"drift", "Steps become slower while the run goes on, slowly or at once.",
-     "A trend over all steady steps, or a change of level, of 5 % or more.",
+     "A trend over all steady steps, or a change of level, of 5 % or more that is still there in the last third; a "
+     "warning from 10 % on. A change of level that other work on the machine may have made, or that nobody watched, is no "
+     "warning.",
      "What grows with the steps: history that keeps its graph, logs written anew, caches, memory."},
     {"periodic-pause", "Every so many steps one takes much longer.",
      "Outliers at regular distances that add 2 % or more to the mean.",
      "Logging, saving or evaluating at that distance."},
+    {"bimodal", "Steps have two speeds, and hardly any lies between them.",
+     "The times of up to 512 steady steps, cut in two levels that are 10 % apart or more, with at least 15 % of the steps "
+     "each and at most 5 % between them. Not said if one level follows the other: that is drift.",
+     "Batches of like size, data that is always in the same cache, threads that stay on their core."},
     {"latency-tail", "A few predictions take much longer than most.",
      "p99 of predictions of 3 times the median or more, from 100 calls on.",
      "Warm-up calls, equal shapes."},

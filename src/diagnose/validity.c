@@ -6,28 +6,9 @@
 
 #include "base/compiler.h"
 #include "base/units.h"
+#include "diagnose/thresholds.h"
 #include "read/run.h"
 #include "stepscope/counters.h"
-
-/* From which share on a disturbance is worth a word, and from which on it changes times. The second
- * number is the rule book's (8.2, 3.3); the first is what can be told from nothing in a short run. */
-struct limits {
-    double note, warn;
-};
-static const struct limits steal_limits = {0.002, 0.01};
-static const struct limits wait_limits = {0.005, 0.02};
-static const struct limits throttle_limits = {0, 0.01};
-static const struct limits memory_limits = {0.002, 0.01};
-static const struct limits io_limits = {0.005, 0.02};
-static const struct limits frequency_limits = {0.02, 0.05};
-static const struct limits others_limits = {0.05, 0.25};
-static const struct limits cost_limits = {0.003, 0.005};
-static const struct limits beside_limits = {0.01,
-                                            0.03}; /* 0.45 % is what we allow ourselves */
-static const struct limits perturbed_limits = {0.01, 0.1};
-static const double watched_least = 0.9, really_busy = 0.9;
-static const double held_clock = 0.9, gpu_busy = 0.3;
-static const int64_t usual_flagged = 2; /* the last step of a loop is often cut short */
 
 struct judge {
     struct validity *out;
@@ -198,7 +179,7 @@ static double drop_of(const struct judge *judge, const struct snap_resource *row
     double first = NAN, lowest = NAN;
 
     for (int i = 0; busy && i < SNAP_COURSE; i++) {
-        if (!(busy->course[i] / 1e9 >= really_busy) || !isfinite(row->course[i]))
+        if (!(busy->course[i] / 1e9 >= core_busy) || !isfinite(row->course[i]))
             continue;
         first = isfinite(first) ? first : row->course[i];
         lowest = fmin(lowest, row->course[i]);
@@ -321,7 +302,7 @@ static void judge_gpus(struct judge *judge)
     }
     if (!snapshot_value(judge->snapshot, SS_COUNTER_ID_GPU_BUSY, SNAP_ANY))
         return;
-    add(judge, "gpu", worst > 1 - held_clock ? VALIDITY_WARN : VALIDITY_OK, worst,
+    add(judge, "gpu", worst > 1 - gpu_clock_held ? VALIDITY_WARN : VALIDITY_OK, worst,
         "share", "the clock of a busy GPU was held %.0f %% below its highest",
         100 * worst);
 }

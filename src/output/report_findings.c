@@ -32,9 +32,12 @@ static void add_gain(struct page *page, const struct finding *finding)
                    100 * gain.high, finding->of);
 }
 
+/* That there are too few steps is said in other words. */
 static bool warns(const struct diagnosis *diagnosis, size_t index)
 {
-    return index < diagnosis->count && diagnosis->finding[index].severity >= FINDING_WARN;
+    return index < diagnosis->count &&
+           diagnosis->finding[index].severity >= FINDING_WARN &&
+           strcmp(diagnosis->finding[index].id, "too-few-steps") != 0;
 }
 
 void report_say_verdict(struct page *page, const struct diagnosis *diagnosis)
@@ -94,7 +97,7 @@ void report_findings(struct report *report)
 {
     const struct diagnosis *diagnosis = &report->diagnosis;
 
-    if (!report_has_statistics(report->loop))
+    if (!report_has_statistics(report->loop) && diagnosis->count < 2)
         return;
     report_title(report, "Findings: %s",
                  diagnosis_verdict(diagnosis, report->input->snapshot));

@@ -177,6 +177,8 @@ void report_head_answer(struct report *report)
 
     report_say_verdict(page, &report->diagnosis);
     if (!report_has_statistics(loop)) {
+        if (page->value.size > 0)
+            buf_add_text(&page->value, "; ");
         add_need(page, loop);
     } else if (page->value.size == 0) {
         const int stage = report_largest_stage(loop);

@@ -23,6 +23,7 @@ BLOCK_UNITS, SEGMENT_UNITS = 192, 2046
  CHECKPOINT, COMPILE, SETUP, GC, PRODUCE, USER) = range(1, 18)
 UPDATE, TRAIN_CALL = 1, 2
 BATCH_END, EPOCH_END = 2, 4
+PRODUCER = 1 << 6
 NEST = 0x60  # there is a span around it, of another stage than user; plus its stage
 CLOSED = 0x80
 

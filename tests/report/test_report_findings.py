@@ -17,17 +17,18 @@ NAMES = runs.NAMES + tuple((number, stage.encode(), b"Thing", code, 0,
                            for stage, (number, code) in MORE.items())
 
 
-def train(steps=200, every=1, stage=None, ns=0, grow=0.0, other=MS / 10):
-    """Steps of 6 ms and a little, in which each `every`th has a span of the stage."""
+def train(steps=200, every=1, stage=None, ns=0, grow=0.0, other=MS / 10, slow=None):
+    """Steps of 6 ms and a little, in which each `every`th has a span of the stage. `slow`: a function of
+    a number between -1 and 1 gives more ns of backward."""
     thread = runs.Thread()
-    random = runs.noise(3)
+    random, coin = runs.noise(3), runs.noise(11)
     thread.wait(50 * MS)
     thread.loop(True)
     for i in range(steps):
         thread.mark(runs.step, 32)
         thread.span(1, MS / 20)
         thread.span(2, 2 * MS * (1 + 0.02 * next(random) + grow * i / steps))
-        thread.span(3, 3 * MS)
+        thread.span(3, 3 * MS + (slow(next(coin)) if slow else 0))
         thread.span(4, MS / 2)
         if stage and i % every == every - 1:
             thread.span(MORE[stage][0], ns)
@@ -36,7 +37,7 @@ def train(steps=200, every=1, stage=None, ns=0, grow=0.0, other=MS / 10):
     return runs.process(thread, names=NAMES)
 
 
-class Causes(ReportTest):
+class FindingsTest(ReportTest):
     count = 0
     name = None
 
@@ -59,6 +60,8 @@ class Causes(ReportTest):
         self.report(run=self.name)
         return found[0]
 
+
+class Causes(FindingsTest):
     def test_stages(self):
         base = 5.65
         for stage, wanted in (("transfer", "transfer-bound"), ("sync", "sync-bound"),
@@ -97,6 +100,21 @@ class Causes(ReportTest):
             report = self.diagnose(stage=stage, ns=MS * 0.1)
             self.assertEqual((report["verdict"], report["findings"]), ("healthy", []), stage)
 
+    def test_two_speeds(self):
+        found = self.check_cause("bimodal", 0.4 * 4 / (5.65 + 0.4 * 4), steps=400,
+                                 slow=lambda random: 4 * MS if random > 0.2 else 0)
+        self.assertIn("two speeds", found["claim"])
+        report = self.diagnose(steps=400, slow=lambda random: 4 * MS * max(random, 0))
+        self.assertNotIn("bimodal", [f["id"] for f in report["findings"]])
+
+    def test_few_steps_of_which_much_is_one_callback(self):
+        report = self.diagnose(steps=15, stage="callback", ns=20 * MS)
+        self.assertEqual([f["id"] for f in report["findings"]], ["callback-bound", "too-few-steps"])
+        self.assertEqual(report["findings"][0]["share_ci"][1], 1)
+        self.assertIn("Thing.callback takes 78", self.report(run=self.name))
+        report = self.diagnose(steps=15, stage="callback", ns=MS)
+        self.assertEqual(report["verdict"], "too-few-steps")
+
     def test_too_few_steps(self):
         self.make_run(p=runs.too_few())
         report = json.loads(self.check(["report", "--json", "run"], FINE).stdout)
@@ -104,6 +122,107 @@ class Causes(ReportTest):
         self.make_run("none", p=runs.untrained())
         report = json.loads(self.check(["report", "--json", "none"], FINE).stdout)
         self.assertEqual((report["verdict"], report["findings"]), ("no-steps", []))
+
+
+def sized(*sizes, fixed=4 * MS, each=MS / 32, samples=7680):
+    """A loop for each size of batches, through the same data."""
+    thread = runs.Thread()
+    random = runs.noise(5)
+    for size in sizes:
+        thread.wait(30 * MS)
+        thread.loop(True)
+        for _ in range(samples // size):
+            thread.mark(runs.step, size)
+            thread.span(2, (fixed + each * size) * (1 + 0.01 * next(random)))
+            thread.span(4, MS / 20)
+        thread.loop(False)
+    return runs.process(thread, names=NAMES)
+
+
+def rank(number, own, world=3, steps=200):
+    """One of several ranks: what its own work is shorter than that of the slowest it waits."""
+    thread = runs.Thread(runs.PID + number)
+    random = runs.noise(number + 1)
+    thread.wait(50 * MS)
+    thread.loop(True)
+    for _ in range(steps):
+        thread.mark(runs.step, 32)
+        work = own[number] * (1 + 0.01 * next(random))
+        thread.span(2, work)
+        thread.span(MORE["comm"][0], max(own) * 1.02 - work)
+        thread.span(4, MS / 10)
+    thread.loop(False)
+    made = runs.process(thread, names=NAMES, rank=number, pid=runs.PID + number)
+    made.poke(92, "I", world)
+    return made
+
+
+def loader(make, compute, steps=200):
+    """The loop waits for batches that one thread makes, two ahead at most."""
+    thread, worker = runs.Thread(), runs.Thread(runs.PID + 1, text=b"loader")
+    random = runs.noise(9)
+    ready, start = [], []
+    thread.wait(50 * MS)
+    thread.loop(True)
+    worker.now = thread.now
+    for i in range(steps):
+        worker.now = max(worker.now, start[i - 2] if i >= 2 else 0)
+        worker.span(30, make * (1 + 0.2 * next(random)), flags=runs.PRODUCER)
+        ready.append(worker.now)
+        thread.mark(runs.step, 32)
+        thread.span(1, max(MS / 100, ready[i] - thread.now))
+        start.append(thread.now)
+        thread.span(2, compute)
+        thread.span(4, MS / 10)
+    thread.loop(False)
+    names = NAMES + ((30, b"make", b"", runs.PRODUCE, 0, 0),)
+    return runs.process(thread, worker, names=names)
+
+
+class Several(FindingsTest):
+    """Causes that show only where there are several loops, ranks or threads."""
+
+    def judge(self, **files):
+        self.count += 1
+        self.name = self.make_run("run-%d" % self.count, **files)
+        self.report(run=self.name)
+        return json.loads(self.check(["report", "--json", self.name], FINE).stdout)
+
+    def test_batches_that_are_too_small(self):
+        report = self.judge(p=sized(16, 128))
+        self.assertEqual(report["verdict"], "overhead-bound", report["findings"])
+        found = report["findings"][0]
+        self.assertAlmostEqual(found["share"], 4.05 / 4.55, delta=0.03)
+        self.assertIn("indication", found["unknown"])
+        self.assertIn("one of 128", found["advice"])
+        self.assertIn("89 %", found["claim"])
+        many = self.judge(p=sized(8, 16, 32, 64, 128, 256))
+        self.assertEqual((many["verdict"], many["findings"][0]["unknown"]), ("overhead-bound", ""))
+        report = self.judge(p=sized(64))
+        self.assertEqual(report["verdict"], "healthy")
+        self.assertIn("overhead-bound", report["unobservable"])
+
+    def test_a_rank_that_all_wait_for(self):
+        own = [6 * MS, 9 * MS, 6 * MS]
+        report = self.judge(**{"p%d" % i: rank(i, own) for i in range(3)})
+        self.assertEqual(report["verdict"], "straggler", report["findings"])
+        found = report["findings"][0]
+        self.assertIn("rank 1 works 49 %", found["claim"])
+        self.assertIn("takes 9.", found["evidence"])
+        low, high = found["share_ci"]
+        self.assertTrue(low <= 3 / 9.28 <= high, found)
+        warned = [f["id"] for f in report["findings"] if f["severity"] != "info"]
+        self.assertNotIn("comm-bound", warned)
+        report = self.judge(**{"p%d" % i: rank(i, [6 * MS] * 3) for i in range(3)})
+        self.assertNotIn("straggler", [f["id"] for f in report["findings"]])
+
+    def test_another_worker_is_replayed(self):
+        report = self.judge(p=loader(make=9 * MS, compute=5 * MS))
+        self.assertEqual(report["verdict"], "input-bound", report["findings"])
+        self.assertIn("with 2 workers a step would take 5.", report["findings"][0]["advice"])
+        # 100 ms that no batch explains: it does not fit, so nothing is predicted.
+        slow = self.diagnose(steps=200)
+        self.assertNotIn("replayed", json.dumps(slow["findings"]))
 
 
 if __name__ == "__main__":

@@ -1,0 +1,132 @@
+/* All numbers by which something is said or not, in one table, each with its reason. "Rule book" is the
+ * method that Stepscope follows (docs/diagnosis.md says which part is used); where a number is ours alone, it says
+ * so. Shares are parts of 1; a band is compared with the lower end of a share's 95 % interval. */
+#ifndef DIAGNOSE_THRESHOLDS_H
+#define DIAGNOSE_THRESHOLDS_H
+
+#include <stdint.h>
+
+/* Shares from which on something is said: info, warn, high. */
+struct bands {
+    double info, warn, high;
+};
+
+/* From which share on a disturbance is worth a word, and from which on it changes times. */
+struct limits {
+    double note, warn;
+};
+
+/* Stages of a step. Rule book 11.2 and 12: a candidate from 3 %, moderate from 5 %, high from 20 %. */
+static const struct bands stage_bands = {0.03, 0.05, 0.2};
+/* A callback is there by choice, so less of it is too much: rule book 3.1. */
+static const struct bands callback_bands = {0.01, 0.03, 0.1};
+/* The script's own code, as stages. */
+static const struct bands own_bands = {0.03, 0.05, 0.2};
+/* Of that, samples must put so much to one line: most of it. If the lower end is below, the line has to be
+ * worth as much as what nothing names (ours). */
+static const double own_line_least = 0.5;
+/* What nothing names: coverage below 90 % (rule book 11.1). */
+static const struct bands unnamed_bands = {0.1, 0.1, 0.5};
+/* Compiling in steady steps: a little below callbacks, as it is never wanted there (ours). */
+static const struct bands storm_bands = {0.02, 0.03, 0.2};
+/* Compilations of one function that make a storm: two shapes and a rest are usual (ours). */
+enum { STORM_LEAST = 5 };
+/* Compiling at the start, of the run: short runs have much of it, so a warning comes late (ours). */
+static const struct bands start_bands = {0.1, 0.2, 0.5};
+static const double start_least_ns =
+    5e9; /* and not for some seconds, which only a trial has */
+/* Evaluation and saving, of the loop: both are useful, so more of it is accepted (ours). */
+static const struct bands cut_bands = {0.05, 0.1, 0.3};
+/* A cut that was seen n times may have been cut off, or just begun: a quarter of one more or less on
+ * average (ours). */
+static const double cut_unsure = 0.25;
+
+/* With too few steps for an interval: from such a share on a cause is named, and may be half or twice as
+ * large (ours: a fifth is far above every other band, even halved). */
+static const double few_least = 0.2;
+
+/* A line is named from such a share of its stage's samples on, by the lower end of Wilson's interval, so
+ * that 4 of 4 samples are more than half and 1 of 2 is nothing (ours). */
+static const double line_share = 0.2;
+/* Looks at a thread, for the part of the time in which it ran to be known (ours). */
+enum { LOOKS_NEEDED = 20 };
+/* Looks at a thread in which it ran: works itself, or waits (rule book 8.2: below 0.5 it waits; 0.1 to
+ * either side is left open). */
+static const double mostly_busy = 0.6, mostly_waiting = 0.4;
+/* Compute-bound is a positive claim: rule book 11.5. */
+static const double compute_share = 0.8, really_busy = 0.9;
+
+/* Fixed cost of a step: from half on more samples a step are nearly free (B below a / b, rule book 4.1). */
+static const struct bands fixed_bands = {0.25, 0.5, 0.8};
+/* Sizes must differ by so much, and have so many steps, for their times to say anything (ours). */
+static const double sizes_apart = 1.5;
+enum { SIZE_STEPS = 10 };
+
+/* Drift: rule book 10.1 has a trend from 2 % on; but machines that are shared differ by 5 % within a run
+ * without any counter that shows it (the fault matrix), so a warning comes from 10 % on. */
+static const struct bands drift_bands = {0.05, 0.1, 0.25};
+/* A stage carries a drift with 60 % of it (`carries`). It is not the machine's doing if other stages that compute grew by
+ * less than half as much, which can be told if they have 5 % of the time of the two or more (ours). */
+static const double drift_alike = 0.5, drift_rest = 0.05;
+/* Pauses: from 2 % of the mean on (rule book 12, practical effect); a warning from 10 %. */
+static const double pause_info = 0.02, pause_warn = 0.1;
+/* Half of a share: so much of what no span covers must be pauses for these to be its name; and so much of
+ * them must be something else for that to be theirs (ours). */
+static const double pause_part = 0.5;
+/* Two levels of step times: how far apart and how rare the rarer one may be is in stats/modes.h; what
+ * the slow ones add to the mean is as for stages. */
+static const struct bands modes_bands = {0.03, 0.05, 0.2};
+/* A tail of predictions: p99 over p50, and calls for a p99 (ours). */
+static const double tail_ratio = 3;
+enum { TAIL_CALLS = 100 };
+
+/* Ranks: rule book 9.3: 5 % slower in the middle, 2.5 % in 80 % of 10 windows or more. */
+static const double straggler_excess = 0.05, straggler_each = 0.025, straggler_part = 0.8;
+enum { STRAGGLER_WINDOWS = 10 };
+
+/* Replay of the input (rule book 2.5): it has to reproduce the step that was seen within 5 %. */
+static const double replay_error = 0.05;
+
+/* Major faults: 2 % of the time at 1 ms each, which is between a disk and a fast one (rule book 8.2). */
+static const double faults_share = 0.02, fault_ns = 1e6;
+/* A leak: so much of what there is in one run (rule book 10.2). */
+static const double leak_of_limit = 0.05;
+/* Of the time that the loop was ready and waited for a core: so much was surely others' doing, and with its
+ * helper threads, which waited as well, it may have lost so much (ours; the fault matrix has the evidence). */
+static const double waited_least = 0.5, waited_most = 2;
+/* Too many threads: more than two a core, cores full, and the loop waits (rule book 8.2). */
+static const double threads_per_core = 2, crowded_wait = 0.02, crowded_cores = 0.9;
+
+/* GPUs: idle 30 % of the time is worth a look, 70 % is high; full from 95 % on; 10 % of the clock (ours). */
+static const double gpu_idle_below = 0.7, gpu_idle_high = 0.3, gpu_full_from = 0.95;
+static const double gpu_clock_held = 0.9;
+/* A GPU that is busy so much does its work while the host waits: then the wait is no loss (ours). */
+static const double gpu_working = 0.7;
+
+/* A change below 2 % of the step is not worth a word, and machines that are not kept
+ * quiet differ by as much from day to day (rule book 6.2). */
+static const double step_matters = 0.02;
+/* Of a stage half of it: two stages may share what matters. */
+static const double stage_matters = 0.01;
+/* A stage that has so much of the step's change is named as its carrier (rule book
+ * 10.1). */
+static const double carries = 0.6;
+/* Batches count as different from 2 % on: the last one of an epoch may be short. */
+static const double batch_matters = 0.02;
+
+/* Disturbances of the validity stamp. The second number is the rule book's (8.2, 3.3); the first is what can be
+ * told from nothing in a short run. */
+static const struct limits steal_limits = {0.002, 0.01};
+static const struct limits wait_limits = {0.005, 0.02};
+static const struct limits throttle_limits = {0, 0.01};
+static const struct limits memory_limits = {0.002, 0.01};
+static const struct limits io_limits = {0.005, 0.02};
+static const struct limits frequency_limits = {0.02, 0.05};
+static const struct limits others_limits = {0.05, 0.25};
+static const struct limits cost_limits = {0.003, 0.005};
+static const struct limits beside_limits = {0.01, 0.03}; /* we allow ourselves 0.45 % */
+static const struct limits perturbed_limits = {0.01, 0.1};
+static const double watched_least = 0.9, core_busy = 0.9, gpu_busy = 0.3;
+static const int64_t usual_flagged = 2; /* the last step of a loop is often cut short */
+
+#endif

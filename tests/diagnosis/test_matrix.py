@@ -1,0 +1,80 @@
+"""The small form of the fault matrix (docs/diagnosis.md has what the large one found).
+
+Other tests run beside it, and what they take is not its fault: a fault must be found in any case,
+and be on top where the cores were its own."""
+
+import os
+import tempfile
+import unittest
+
+import matrix_cases
+import matrix_runs
+import matrix_score
+
+TAKEN = 0.1  # of the cores, by other programs: then they may be on top
+
+
+class Matrix(unittest.TestCase):
+    maxDiff = None
+
+    def test_the_small_form(self):
+        cases = [case for case in matrix_cases.all_cases(is_small=True)
+                 if case.trainer == "demo" or matrix_runs.PYTHON]
+        with tempfile.TemporaryDirectory(prefix="stepscope-matrix-") as folder:
+            matrix_runs.train_all(folder, cases, lambda text: None)
+            results = matrix_runs.results(folder, cases)
+        self.assertEqual(len(results), len(cases))
+        for result in results:
+            with self.subTest(case=result["case"]["name"]):
+                self.check(result)
+
+    def check(self, result):
+        faults, text = result["case"]["faults"], matrix_score.describe(result, None)
+        is_taken = result["machine"]["others"] >= TAKEN or result["truth"]["waited"] >= TAKEN
+        for fault in faults:
+            self.assertIsNotNone(matrix_score.finding_of(result, fault), text)
+        if not is_taken:
+            self.assertTrue(matrix_score.is_on_top(result, len(faults)), text)
+        if not faults and not is_taken:
+            self.assertEqual(matrix_score.warned(result), [])
+
+
+class Score(unittest.TestCase):
+    """The score itself: results of which it is known what they are worth."""
+
+    @staticmethod
+    def result(faults, found, share=0.3, others=0.0):
+        step = {fault: 0.01 * share for fault in faults}
+        steps = [{"other": 0.01 - sum(step.values()), **step}] * 100
+        findings = [{"id": name, "severity": severity, "share": middle, "gain_most": middle + 0.01,
+                     "share_ci": [middle - 0.01, middle + 0.01]}
+                    for name, severity, middle in found]
+        return {"case": {"name": "x-0", "trainer": "demo", "kind": "narrow", "faults": faults},
+                "report": {"findings": findings,
+                           "steps": {"warmup": 10}},
+                "truth": {"steps": steps, "cuts": [], "waited": 0.0, "without": [0.007] * 80},
+                "machine": {"others": others, "steal": 0.0}}
+
+    def judge(self, *results):
+        return [(one.good, one.all, one.left_out) for one in matrix_score.judge(list(results))[0]]
+
+    def test_right_and_wrong_ones(self):
+        named = ("input-bound", "high", 0.3)
+        wrong = ("callback-bound", "warn", 0.4)
+        counts = self.judge(
+            self.result({"input": 3}, [named]), self.result({"input": 3}, [wrong, named]),
+            self.result({"input": 3}, [("input-bound", "warn", 0.2)]),
+            self.result({"input": 3}, [], share=0.05),
+            self.result({"input": 3, "callback": 3}, [wrong, named]),
+            self.result({}, []), self.result({}, [wrong]),
+            self.result({}, [("preempted", "warn", 0.1)], others=0.3),
+            self.result({}, [("preempted", "warn", 0.1)]))
+        self.assertEqual(counts[0], (2, 3, 1))  # on top; the small one does not count
+        self.assertEqual(counts[1], (1, 1, 0))
+        self.assertEqual(counts[2], (1, 3, 1))  # one alarm is confirmed by a counter
+        self.assertEqual(counts[3], (3, 5, 0))  # 0.3 is not in 0.19 to 0.21, nor in 0.39 to 0.41
+        self.assertEqual(counts[4], (2, 3, 0))  # 0.3 is more than 0.21
+
+
+if __name__ == "__main__":
+    unittest.main()

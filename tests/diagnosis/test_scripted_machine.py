@@ -1,0 +1,137 @@
+"""What this machine cannot do to a training, or should not: a GPU that is idle, heat, swap, a
+hypervisor that takes the cores. The samples are written by hand, or come from a library that
+pretends to be NVML; all else is real."""
+
+import json
+import os
+import subprocess
+import sys
+import unittest
+
+TESTS = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+sys.path.insert(0, os.path.join(TESTS, "report"))
+
+import report_runs as runs  # noqa: E402
+from builder import START, name, system  # noqa: E402
+from report_runs import MS, PID  # noqa: E402
+from report_support import ReportTest  # noqa: E402
+from support import FINE, PROGRAM  # noqa: E402
+
+SECONDS, PER_S = 12, 10
+ALL = 2 ** 64 - 1
+GB = 1 << 30
+LOOP_THREAD = PID << 32 | PID
+
+
+def train():
+    """12 s of steps that do nothing but compute."""
+    return runs.process(runs.steady(steps=240, data=MS, forward=20 * MS, backward=28 * MS))
+
+
+def gauge(*values):
+    """A value over time: the given ones, one after the other."""
+    return lambda s: values[min(int(s * len(values) / SECONDS), len(values) - 1)]
+
+
+def total(per_s, before=1000):
+    return lambda s: before + per_s * s
+
+
+CORES = [("cpu.busy", 0, total(0.5e9)), ("cpu.busy", 1, total(0.99e9)),
+         ("cpu.busy", ALL, total(1.49e9)), ("tree.cpu", 0, total(1.2e9)),
+         ("memory.available", 0, gauge(8 * GB))]
+QUIET = [("thread.wait", LOOP_THREAD, total(1e6)), ("cpu.steal", 0, total(0)),
+         ("swap.in", 0, total(0)), ("swap.out", 0, total(0)), ("tree.rss", 0, gauge(GB)),
+         ("process.major_faults", PID, total(0)), ("cpu.throttles", 0, total(0))]
+
+# What the machine did, and what must be found: id, and its share if it has one.
+MACHINES = {
+    "quiet": (QUIET, None, None),
+    "swap": ([("swap.in", 0, total(4 << 20)), ("swap.out", 0, total(1 << 20))], "swap", None),
+    "steal": ([("cpu.steal", 0, total(0.1e9))], "steal", 0.05),
+    "heat": ([("cpu.throttles", 0, total(0.5))], "clock-drop", None),
+    "clocks": ([("cpu.frequency", 1, gauge(3e9, 3e9, 2.4e9, 2.4e9))], "clock-drop", 0.2),
+    "limit": ([("cgroup.cpu_limit", 0, gauge(1.5)), ("cgroup.periods", 0, total(10)),
+               ("cgroup.throttled_periods", 0, total(4))], "cgroup-throttled", 0.4),
+    "pages": ([("process.major_faults", PID, total(60))], "page-faults", 0.06),
+    "leak": ([("tree.rss", 0, lambda s: GB + s * GB / 20)], "memory-leak", None),
+    "others": ([("thread.wait", LOOP_THREAD, total(0.3e9))], "preempted", 0.3),
+    "crowd": ([("thread.wait", LOOP_THREAD, total(0.015e9)), ("tree.threads", 0, gauge(24)),
+               ("tree.cpu", 0, total(1.95e9))], None, None),
+    "idle GPU": ([("gpu.busy", 0, gauge(0.2, 0.4))], "gpu-idle", 0.7),
+    "busy GPU": ([("gpu.busy", 0, gauge(0.9))], None, None),
+    "full GPU": ([("gpu.busy", 0, gauge(0.9)), ("gpu.memory_used", 0, gauge(20 * GB, 23.9 * GB)),
+                  ("gpu.memory_total", 0, gauge(24 * GB))], "gpu-memory-full", None),
+    "hot GPU": ([("gpu.busy", 0, gauge(0.9)), ("gpu.clock", 0, gauge(1.2e9)),
+                 ("gpu.clock_most", 0, gauge(1.8e9)), ("gpu.held", 0, gauge(0x40))],
+                "gpu-clocks-held", 1 / 3),
+}
+
+
+def samples(lines):
+    """The supervisor's file: ten looks a second."""
+    texts = sorted({text for text, _, _ in lines})
+    lane = runs.Thread(tid=9)
+    lane.records = []
+    for i in range(SECONDS * PER_S + 1):
+        for text, subject, value in lines:
+            lane.records.append(system(START + i * 1000 * MS // PER_S, value(i / PER_S), subject,
+                                       name=texts.index(text) + 1))
+    made = runs.ProcessFile(pid=9, start_raw_ns=START, ticks_per_s=1_000_000_000,
+                            start_realtime_ns=runs.REALTIME, end_ticks=START + SECONDS * 1000 * MS)
+    made.poke(33, "B", 1)
+    made.block(0, *(name(i, text.encode()) for i, text in enumerate(texts, 1)))
+    runs.add_thread(made, 1, lane)
+    return made
+
+
+class Scripted(ReportTest):
+    def machine(self, key):
+        lines = MACHINES[key][0]
+        changed = {(text, subject) for text, subject, _ in lines}
+        return lines + [line for line in CORES + QUIET if line[:2] not in changed]
+
+    def judge(self, run):
+        return json.loads(self.check(["report", "--json", run], FINE).stdout)
+
+    def test_each_machine(self):
+        for number, (key, (_, wanted, share)) in enumerate(MACHINES.items()):
+            with self.subTest(machine=key):
+                run = self.make_run("run-%d" % number, p=train(), s=samples(self.machine(key)))
+                report = self.judge(run)
+                found = [f for f in report["findings"] if f["severity"] != "info"]
+                self.assertEqual([f["id"] for f in found], [wanted] if wanted else [],
+                                 report["findings"])
+                if wanted:
+                    self.assertTrue(found[0]["claim"] and found[0]["advice"], found)
+                if share:
+                    self.assertAlmostEqual(found[0]["share"], share, delta=0.02)
+                self.report(run=run)
+
+    def test_what_is_not_counted_is_neither_found_nor_ruled_out(self):
+        report = self.judge(self.make_run(p=train(), s=samples(CORES)))
+        self.assertEqual([f["id"] for f in report["findings"] if f["severity"] != "info"], [])
+        for cause in ("steal", "swap", "preempted", "clock-drop", "page-faults", "gpu-idle",
+                      "cgroup-throttled"):
+            self.assertIn(cause, report["unobservable"])
+
+
+class Pretended(ReportTest):
+    def test_a_gpu_that_has_nothing_to_do(self):
+        with open(self.path("script"), "w", encoding="ascii") as script:
+            script.write("count.0 1\nutilization.0 12\nmemory.0 %d\nmemory_used.0 %d\n"
+                         "clock.0 1400\nclock_most.0 1410\nheld.0 1\n" % (24 * GB, GB))
+        library = os.path.join(os.path.dirname(PROGRAM), "fake_nvml.so")
+        env = {**os.environ, "STEPSCOPE_NVML": library, "FAKE_NVML": self.path("script")}
+        subprocess.run([PROGRAM, "run", "--quiet", "--dir", "runs", "--", PROGRAM, "demo", "--plain",
+                        "--steps", "600"], cwd=self.folder, env=env, check=True, timeout=300,
+                       stdout=subprocess.DEVNULL)
+        report = json.loads(self.check(["report", "--json", "runs/latest"], FINE).stdout)
+        idle = next(f for f in report["findings"] if f["id"] == "gpu-idle")
+        self.assertEqual(idle["severity"], "high")
+        self.assertAlmostEqual(idle["share"], 0.88, delta=0.01)
+        self.assertNotIn("gpu-clocks-held", [f["id"] for f in report["findings"]])
+
+
+if __name__ == "__main__":
+    unittest.main()
