@@ -1,6 +1,7 @@
 /* Lays hooks, and turns all of them off and on. */
 #include "hook.h"
 
+#include "device_events.h"
 #include "flow.h"
 #include "hook_instance.h"
 #include "hook_list.h"
@@ -318,6 +319,7 @@ static PyMethodDef methods[] = {
     {"hook_condition", set_condition, METH_O, NULL},
     {"hook_batches", count_batches, METH_NOARGS, NULL},
     {"hook_waits", hook_wait_switch, METH_O, NULL},
+    {"device_events_start", device_events_start, METH_VARARGS, NULL},
     {"hook_note", note, METH_VARARGS, NULL},
     {"hook_statuses", list_statuses, METH_NOARGS, NULL},
     {"hooks_off", turn_off, METH_NOARGS, NULL},

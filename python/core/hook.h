@@ -28,6 +28,7 @@ enum hook_option {
     HOOK_ENDS = 1u << 7,         /* and ended here, as by __exit__ */
     HOOK_NONE_ENDS = 1u << 8,    /* None as a result: there is no batch */
     HOOK_DURATION = 1u << 9, /* of a library: its first argument is how long it took */
+    HOOK_DEVICE = 1u << 11,  /* what a device does for it is measured (device_events.h) */
     HOOK_BATCH = 1u << 12,   /* of a library: a batch, unless its first argument is 0 */
     HOOK_INFORMS = 1u << 13, /* the adapter is told before and after the call */
     HOOK_SILENT = 1u << 14,  /* and that is all: nothing is recorded */

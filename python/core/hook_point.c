@@ -1,6 +1,7 @@
 #include "hook_point.h"
 
 #include "collector.h"
+#include "device_events.h"
 #include "hook_inform.h"
 #include "hook_instance.h"
 #include "hook_name.h"
@@ -105,6 +106,29 @@ static const struct hook_point *find_point(const struct hook_point *point,
     return point;
 }
 
+/* What is measured of a call beside its time. */
+static void begin_measures(const struct hook_point *point, struct hook_visit *visit)
+{
+    if (point->options & HOOK_WAITS || point->is_comm) {
+        hook_wait_begin(point, visit);
+    }
+    if (point->options & HOOK_DEVICE && UNLIKELY(device_events_are_on)) {
+        device_events_begin(visit);
+    }
+}
+
+static void end_measures(const struct hook_visit *visit, PyObject *result)
+{
+    const unsigned options = visit->point->options;
+    const bool stays_open = options & HOOK_BEGINS && result;
+    if (options & HOOK_DEVICE && UNLIKELY(device_events_are_on) && !stays_open) {
+        device_events_end(visit->name);
+    }
+    if (options & HOOK_WAITS) {
+        hook_wait_end(visit);
+    }
+}
+
 void hook_enter_with_options(const struct hook_point *point, struct hook_call call,
                              struct hook_visit *visit)
 {
@@ -128,9 +152,7 @@ void hook_enter_with_options(const struct hook_point *point, struct hook_call ca
             const unsigned asked =
                 point->options & HOOK_ASKS_TRAIN ? ask_train(point->query) : 0;
             hook_begin(point, name, point->flags | asked | condition, visit);
-            if (point->options & HOOK_WAITS || point->is_comm) {
-                hook_wait_begin(point, visit);
-            }
+            begin_measures(point, visit);
         }
         if (point->options & HOOK_BEGINS && point->by) {
             hook_pair_begin(argument_of(call, 0), name);
@@ -198,9 +220,7 @@ void hook_leave_with_options(const struct hook_visit *visit, struct hook_call ca
     unsigned flags = point->flags | (result ? 0 : hook_failure(point));
     int64_t arg = 0;
     hook_open_groups &= ~visit->group;
-    if (point->options & HOOK_WAITS) {
-        hook_wait_end(visit);
-    }
+    end_measures(visit, result);
     if (result && point->options & HOOK_COUNTS) {
         arg = argument_of_span(visit, call, result);
     }
@@ -339,6 +359,7 @@ static const struct {
     {"ends", "duration_us", HOOK_DURATION},
     {"ends", "batch", HOOK_BATCH},
     {"stage", "", HOOK_SILENT},
+    {"device", "events", HOOK_DEVICE},
 };
 
 static int read_choices(PyObject *row, struct hook_point *point)

@@ -6,11 +6,11 @@
 
 #include "at_exit.h"
 #include "base/fact_line.h"
+#include "base/small_file.h"
 #include "output/run_facts.h"
 #include "record/notes.h"
 #include "stepscope/reader.h"
 #include "supervise/carry.h"
-#include "supervise/small_file.h"
 
 static struct place place;
 static pid_t

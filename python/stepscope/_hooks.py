@@ -48,6 +48,7 @@ class Hook(NamedTuple):
     ends: str = ""  # none: a result of None is the end of the data; duration_us, batch: hook_library.c
     before: Optional[Callable] = None  # before(arguments): the adapter is told of a call
     after: Optional[Callable] = None  # after(arguments, result, failed)
+    device: str = ""  # events: if they are wanted, what a device does for the call is measured too
     waits: str = ""  # while _core.hook_waits() says so: what to call time off the CPU inside the call
     keep: bool = False  # a compiler looks at it: never put another object in its place
     versions: str = ""  # such as ">=2.0,<3"
@@ -155,7 +156,7 @@ def _choose(target, attribute, keep):
 def _point(row):
     """What the C side takes; keys that are not used are left out."""
     keys = ("stage", "name", "role", "scope", "flags", "of", "object", "attribute", "prefix",
-            "moves", "outermost", "part", "ends", "before", "after", "waits")
+            "moves", "outermost", "part", "ends", "before", "after", "device", "waits")
     point = {key: getattr(row, key) for key in keys if getattr(row, key)}
     point.setdefault("stage", "")
     if row.whose.startswith("caller."):

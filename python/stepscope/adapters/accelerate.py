@@ -6,7 +6,8 @@ _ACCELERATOR = "accelerate.accelerator:Accelerator."
 
 HOOKS = (
     Hook(_ACCELERATOR + "prepare", "setup", "Accelerator.prepare"),
-    Hook(_ACCELERATOR + "backward", "backward", "backward", outermost="backward"),
+    Hook(_ACCELERATOR + "backward", "backward", "backward", outermost="backward",
+         device="events"),
     Hook(_ACCELERATOR + "clip_grad_norm_", "optimizer", "clip_grad_norm_", outermost="clip"),
     Hook(_ACCELERATOR + "clip_grad_value_", "optimizer", "clip_grad_value_", outermost="clip"),
     Hook(_ACCELERATOR + "save_state", "checkpoint", "save_state", outermost="checkpoint"),

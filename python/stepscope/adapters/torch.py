@@ -42,6 +42,9 @@ def _device_begins(kind):
     then those in which work is queued."""
     global _SYNC
     _core.mark("asynchronous device", kind)
+    own = sys.modules["torch"]._C
+    if kind == "cuda" and hasattr(own, "_cuda_getCurrentRawStream"):
+        _core.device_events_start(own._cuda_getDevice, own._cuda_getCurrentRawStream)
     rows, _SYNC = _SYNC, ()
     install_rows(sys.modules[__name__], rows)
 
@@ -114,20 +117,21 @@ HOOKS = (
          count="caller.idx+1"),
 
     Hook("torch.nn.modules.module:Module.__call__", "forward", "forward", object="type",
-         outermost="forward", query="torch:is_grad_enabled", keep=True),
+         outermost="forward", query="torch:is_grad_enabled", device="events", keep=True),
 
     # Called by Tensor.backward, and by whoever goes around it.
     Hook("torch:Tensor.backward", "backward", "backward", outermost="backward",
-         waits=_SUMMED_UP),
+         device="events", waits=_SUMMED_UP),
     Hook("torch.autograd.variable:Variable._execution_engine.run_backward", "backward", "backward",
-         outermost="backward", waits=_SUMMED_UP),
+         outermost="backward", device="events", waits=_SUMMED_UP),
 
-    _scope("step", role="update", whose="caller.self", outermost="update"),
+    _scope("step", role="update", whose="caller.self", outermost="update", device="events"),
     _scope("zero_grad"),
-    Hook(_RECORD + "__exit__", "optimizer", "step", part="end", object="instance"),
+    Hook(_RECORD + "__exit__", "optimizer", "step", part="end", object="instance",
+         device="events"),
     # A step that the scaler skips, because of infinite gradients, is an update too.
     Hook(_SCALER + "step", "optimizer", "step (GradScaler)", role="update", object="instance",
-         whose="1", outermost="update"),
+         whose="1", outermost="update", device="events"),
     Hook(_SCALER + "unscale_", "optimizer", "GradScaler.unscale_"),
     Hook(_SCALER + "update", "optimizer", "GradScaler.update"),
     # What is inside its own decorator is called from C.

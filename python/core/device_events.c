@@ -1,0 +1,336 @@
+#include "device_events.h"
+
+#include "at_exit.h"
+#include "cuda_library.h"
+#include <inttypes.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+    PAIRS = 256,  /* a device is hardly ever that many calls behind */
+    POLLED = 8,   /* looked at in one call, at most */
+    TRIES = 1000, /* calls in which to look for the driver */
+    CAPTURE_ERROR_FIRST = 900,
+    CAPTURE_ERROR_LAST = 909
+};
+
+static const char target[] = "CUDA events";
+
+struct pair {
+    cuda_handle begin, end, stream;
+    ss_name name;
+    unsigned flags;
+    ss_ticks told; /* when the host told the device to begin */
+};
+
+enum left_out { OTHER_THREAD, OTHER_DEVICE, CAPTURED, NO_ROOM, LEFT_OUT_COUNT };
+
+bool device_events_are_on;
+
+/* All under the GIL. */
+static struct cuda_library cuda;
+static PyObject *get_device, *get_stream;
+static unsigned tries;
+static cuda_handle context; /* that the events belong to; NULL: there are none yet */
+static struct pair pairs[PAIRS];
+static uint64_t first, next; /* from `first` on they have ended and not been seen to */
+static bool is_open;         /* the pair `next` has begun, in a span so deep */
+static uint32_t open_depth;
+static ss_ticks anchor;       /* where the pair before `first` was put; 0: nowhere */
+static ss_ticks seen_at_work; /* when an event had not happened yet, the last time */
+static uint64_t left_out[LEFT_OUT_COUNT];
+static bool has_owner;
+static _Thread_local bool is_owner __attribute__((tls_model(SS_TLS_MODEL)));
+
+static struct pair *pair_at(uint64_t number)
+{
+    return &pairs[number % PAIRS];
+}
+
+/* The first error is the last one. */
+static bool is_fine(int result, const char *function)
+{
+    char reason[96];
+    if (result == CUDA_SUCCESS) {
+        return true;
+    }
+    snprintf(reason, sizeof reason, "%s failed with %d: no more of them", function,
+             result);
+    device_events_are_on = false;
+    hook_status_add(target, reason);
+    return false;
+}
+
+static bool make_events(void)
+{
+    for (int i = 0; i < PAIRS; i++) {
+        if (!is_fine(cuda.create_event(&pairs[i].begin, 0), "cuEventCreate") ||
+            !is_fine(cuda.create_event(&pairs[i].end, 0), "cuEventCreate")) {
+            return false;
+        }
+    }
+    return true;
+}
+
+/* Looked for again and again: a device begins before its driver is loaded. */
+static bool find_driver(void)
+{
+    const char *reason = cuda_library_find(&cuda);
+    if (reason && ++tries == TRIES) {
+        device_events_are_on = false;
+        hook_status_add(target, reason);
+    }
+    return !reason;
+}
+
+/* The device that this thread uses is the one that the events are for. */
+static bool is_ready(void)
+{
+    cuda_handle now = NULL;
+    if (!context && !find_driver()) {
+        return false;
+    }
+    const int result = cuda.get_context(&now);
+    if (result == CUDA_NOT_INITIALIZED || !is_fine(result, "cuCtxGetCurrent") || !now) {
+        return false;
+    }
+    if (!context) {
+        if (!make_events()) {
+            return false;
+        }
+        context = now;
+        hook_status_add(target, NULL);
+    }
+    left_out[OTHER_DEVICE] += now != context;
+    return now == context;
+}
+
+static bool find_stream(cuda_handle *stream)
+{
+    PyObject *device = PyObject_CallNoArgs(get_device);
+    PyObject *handle = device ? PyObject_CallOneArg(get_stream, device) : NULL;
+    *stream = handle ? PyLong_AsVoidPtr(handle) : NULL;
+    Py_XDECREF(device);
+    Py_XDECREF(handle);
+    if (PyErr_Occurred()) {
+        PyErr_Clear();
+        device_events_are_on = false;
+        hook_status_add(target, "the framework does not tell its stream");
+        return false;
+    }
+    return true;
+}
+
+/* The legacy stream answers with an error if another one is captured. */
+static bool is_captured(cuda_handle stream)
+{
+    int status = 0;
+    const int result = cuda.is_capturing(stream, &status);
+    if (result >= CAPTURE_ERROR_FIRST && result <= CAPTURE_ERROR_LAST) {
+        status = 1;
+    } else if (!is_fine(result, "cuStreamIsCapturing")) {
+        return true;
+    }
+    left_out[CAPTURED] += status != 0;
+    return status != 0;
+}
+
+/* Another thread may capture a graph. That is ended by calls such as ours, unless this thread says that
+ * it has nothing to do with it. */
+static bool step_aside(int *mode)
+{
+    *mode = CUDA_CAPTURE_RELAXED;
+    return is_fine(cuda.swap_capture_mode(mode), "cuThreadExchangeStreamCaptureMode");
+}
+
+static void step_back(int mode)
+{
+    (void)cuda.swap_capture_mode(&mode);
+}
+
+static ss_name name_of(ss_name call)
+{
+#define TEXT_OF(id, number, text, meaning) [number] = "device: " text,
+    static const char *const texts[] = {SS_STAGES(TEXT_OF)};
+    static ss_name names[SS_STAGE_COUNT];
+    const unsigned stage = SS_NAME_NEST(call) & SS_NEST_STAGE;
+    if (!names[stage]) {
+        names[stage] = ss_intern(texts[stage], (enum ss_stage)stage, SS_ROLE_NONE,
+                                 SS_SCOPE_NONE, NULL);
+    }
+    return names[stage];
+}
+
+static ss_ticks ticks_of(float ms)
+{
+    return ss_ticks_of_ns((int64_t)((double)ms * 1e6));
+}
+
+static ss_ticks later(ss_ticks a, ss_ticks b)
+{
+    return a > b ? a : b;
+}
+
+/* Where a pair that is so long lies. */
+static ss_ticks find_start(const struct pair *pair, ss_ticks length, float apart_ms)
+{
+    const ss_ticks latest = ss_now() - length;
+    ss_ticks start = anchor ? anchor + ticks_of(apart_ms) : 0;
+    start = later(start, pair->told);
+    start = later(start, seen_at_work - (seen_at_work < length ? seen_at_work : length));
+    return start > latest ? latest : start;
+}
+
+/* Puts the pair `first`, which has ended, into the run. */
+static bool put_span(void)
+{
+    const struct pair *pair = pair_at(first);
+    const struct pen *pen = hook_pen();
+    float length_ms = 0, apart_ms = 0;
+    if (!is_fine(cuda.measure(&length_ms, pair->begin, pair->end),
+                 "cuEventElapsedTime") ||
+        (anchor &&
+         !is_fine(cuda.measure(&apart_ms, pair_at(first - 1)->begin, pair->begin),
+                  "cuEventElapsedTime"))) {
+        return false;
+    }
+    if (!pen ||
+        pair->told < pen->lane->session->first.ticks) { /* of a recording before */
+        anchor = 0;
+        return true;
+    }
+    const ss_ticks length = ticks_of(length_ms);
+    const ss_ticks start = find_start(pair, length, apart_ms);
+    anchor = start;
+    ss_append(name_of(pair->name), start, start + length, pair->flags, 0);
+    return true;
+}
+
+static void look(unsigned most)
+{
+    for (; most > 0 && first < next; most--) {
+        const int result = cuda.query_event(pair_at(first)->end);
+        if (result == CUDA_NOT_READY) {
+            seen_at_work = ss_now();
+            return;
+        }
+        if (!is_fine(result, "cuEventQuery") || !put_span()) {
+            return;
+        }
+        first++;
+    }
+}
+
+static bool belongs_here(void)
+{
+    if (!has_owner) {
+        has_owner = is_owner = true;
+    }
+    left_out[OTHER_THREAD] += !is_owner;
+    return is_owner;
+}
+
+/* The pair before `first` must stay as it is: the next distance is measured from it. */
+static void record_begin(const struct hook_visit *visit, cuda_handle stream)
+{
+    struct pair *pair = pair_at(next);
+    if (next - first >= PAIRS - 1) {
+        left_out[NO_ROOM]++;
+        return;
+    }
+    if (is_fine(cuda.record_event(pair->begin, stream), "cuEventRecord")) {
+        pair->stream = stream;
+        pair->name = visit->name;
+        pair->flags = SS_FLAG_PRODUCER | (visit->open->head.flags & SS_FLAG_EVAL);
+        pair->told = visit->start_ticks;
+        open_depth = visit->depth;
+        is_open = true;
+    }
+}
+
+void device_events_begin(const struct hook_visit *visit)
+{
+    cuda_handle stream;
+    int mode;
+    if (!visit->open || !belongs_here() || (is_open && visit->depth > open_depth)) {
+        return;
+    }
+    is_open = false; /* if it was, nobody saw the end of that call */
+    if (!is_ready() || !find_stream(&stream) || is_captured(stream) ||
+        !step_aside(&mode)) {
+        return;
+    }
+    look(POLLED);
+    if (device_events_are_on) {
+        record_begin(visit, stream);
+    }
+    step_back(mode);
+}
+
+void device_events_end(ss_name name)
+{
+    const struct pair *pair = pair_at(next);
+    if (!is_owner || !is_open || pair->name != name) {
+        return;
+    }
+    is_open = false;
+    if (!is_captured(pair->stream) &&
+        is_fine(cuda.record_event(pair->end, pair->stream), "cuEventRecord")) {
+        next++;
+    }
+}
+
+/* The last ones have ended by now, if the script waited for them. */
+static PyObject *finish(PyObject *module, PyObject *unused)
+{
+    char text[160];
+    int mode;
+    (void)module;
+    (void)unused;
+    if (device_events_are_on && is_owner && context && step_aside(&mode)) {
+        look(PAIRS);
+        step_back(mode);
+    }
+    snprintf(text, sizeof text,
+             "%" PRIu64 " of another thread, %" PRIu64 " on another device, %" PRIu64
+             " while a graph was captured, %" PRIu64 " too far ahead",
+             left_out[OTHER_THREAD], left_out[OTHER_DEVICE], left_out[CAPTURED],
+             left_out[NO_ROOM]);
+    for (int i = 0; i < LEFT_OUT_COUNT; i++) {
+        if (left_out[i]) {
+            ss_mark(ss_intern("calls without device events", SS_STAGE_OTHER, SS_ROLE_NONE,
+                              SS_SCOPE_NONE, NULL),
+                    text);
+            break;
+        }
+    }
+    device_events_are_on = false;
+    Py_RETURN_NONE;
+}
+
+static void after_fork_in_child(void)
+{
+    device_events_are_on = false;
+    memset(left_out, 0, sizeof left_out);
+}
+
+PyObject *device_events_start(PyObject *module, PyObject *arguments)
+{
+    static PyMethodDef at_exit = {"device_events_finish", finish, METH_NOARGS, NULL};
+    const char *wanted = secure_getenv("STEPSCOPE_DEVICE_EVENTS");
+    PyObject *device, *stream;
+    (void)module;
+    if (!PyArg_ParseTuple(arguments, "OO", &device, &stream)) {
+        return NULL;
+    }
+    if (wanted && strcmp(wanted, "1") == 0 && !get_device) {
+        get_device = Py_NewRef(device);
+        get_stream = Py_NewRef(stream);
+        pthread_atfork(NULL, NULL, after_fork_in_child);
+        at_exit_call(&at_exit);
+        device_events_are_on = true;
+    }
+    Py_RETURN_NONE;
+}
