@@ -1,12 +1,11 @@
 #include "output/run_facts.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "base/fact_line.h"
+#include "base/small_file.h"
 #include "read/facts.h"
 
 enum { FILE_MOST = 65536 };
@@ -16,18 +15,8 @@ static void read_outcome(struct buf *out, const char *path)
 {
     struct buf file = {0};
     buf_printf(&file, "%s/" RUN_OUTCOME_FILE, path);
-    int fd = file.failed ? -1 : open(file.data, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-    char *place = fd >= 0 ? buf_reserve(out, FILE_MOST) : NULL;
-    for (size_t size = 0; place && size < FILE_MOST;) {
-        ssize_t more = read(fd, place + size, FILE_MOST - size);
-        if (more <= 0 && !(more < 0 && errno == EINTR))
-            break;
-        size_t bytes = more > 0 ? (size_t)more : 0;
-        size += bytes;
-        buf_grown(out, bytes);
-    }
-    if (fd >= 0)
-        close(fd);
+    if (!file.failed)
+        small_file_read(file.data, FILE_MOST, out);
     out->failed = out->failed || file.failed;
     buf_release(&file);
 }

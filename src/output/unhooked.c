@@ -1,10 +1,9 @@
 #include "output/unhooked.h"
 
-#include <fcntl.h>
 #include <glob.h>
 #include <string.h>
-#include <unistd.h>
 
+#include "base/small_file.h"
 #include "base/text.h"
 
 enum { LINE_BYTES = 1024 };
@@ -13,18 +12,15 @@ static const char key[] = "unhooked: ";
 
 static void add_reason(struct buf *out, const char *path, size_t columns)
 {
-    char line[LINE_BYTES];
     const size_t skipped = sizeof key - 1;
-    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
-    ssize_t size = fd < 0 ? -1 : read(fd, line, sizeof line - 1);
+    struct buf line = {0};
 
-    if (fd >= 0)
-        close(fd);
-    if (size <= (ssize_t)skipped || memcmp(line, key, skipped) != 0)
-        return;
-    line[size] = '\0';
-    const char *reason = line + skipped;
-    text_fit(out, reason, strcspn(reason, "\n"), columns);
+    small_file_read(path, LINE_BYTES, &line);
+    if (line.size > skipped && memcmp(line.data, key, skipped) == 0) {
+        const char *reason = buf_text(&line) + skipped;
+        text_fit(out, reason, strcspn(reason, "\n"), columns);
+    }
+    buf_release(&line);
 }
 
 void unhooked_reason(struct buf *out, const struct run_facts *facts, size_t columns)

@@ -14,14 +14,14 @@
 #include "base/buf.h"
 #include "base/error.h"
 #include "base/fact_line.h"
+#include "base/make_dir.h"
 #include "base/redact.h"
+#include "base/small_file.h"
 #include "output/run_facts.h"
 #include "supervise/remote.h"
 #include "supervise/run_name.h"
-#include "supervise/small_file.h"
 
 enum {
-    NAMES_TRIED = 1000,
     ROOM_BYTES = 1 << 20, /* with less, a recording would end as soon as it begins */
     COMMAND_BYTES = 8192
 };
@@ -32,47 +32,6 @@ static int fail(struct ss_error *error, const char *what, const char *path, int 
 {
     return error_set(error, error_code_of_errno(os_error), "%s %s: %s", what, path,
                      strerror(os_error));
-}
-
-/* With all folders above it. Sets `is_new` if the last one was not there. 0 or errno. */
-static int make_parent(const char *path, bool *is_new)
-{
-    char *copy = strdup(path);
-    int failed = copy ? 0 : ENOMEM;
-
-    for (char *at = copy; !failed && at && *at; at++) {
-        if (at == copy || *at != '/')
-            continue;
-        *at = '\0';
-        failed = mkdir(copy, 0777) != 0 && errno != EEXIST ? errno : 0;
-        *at = '/';
-    }
-    if (!failed)
-        *is_new = mkdir(path, 0777) == 0;
-    if (!failed && !*is_new && errno != EEXIST)
-        failed = errno;
-    free(copy);
-    return failed;
-}
-
-/* A directory of a name that nobody has: name, name-2, name-3 ... 0 or errno. */
-static int make_run_dir(struct buf *path)
-{
-    size_t size = path->size;
-
-    for (int i = 1; i <= NAMES_TRIED; i++) {
-        if (i > 1) {
-            path->size = size;
-            buf_printf(path, "-%d", i);
-        }
-        if (path->failed)
-            return ENOMEM;
-        if (mkdir(path->data, 0700) == 0)
-            return 0;
-        if (errno != EEXIST)
-            return errno;
-    }
-    return EEXIST;
 }
 
 static void add_command(struct buf *out, char *const *command)
@@ -220,7 +179,7 @@ int place_make(struct place *place, const struct place_wish *wish, struct ss_err
 
     *place = (struct place){0};
     parent = parent && *parent ? parent : default_parent;
-    int failed = make_parent(parent, &place->parent_is_new);
+    int failed = make_dir_all(parent, &place->parent_is_new);
     if (failed)
         return fail(error, "cannot make", parent, failed);
     buf_add_text(&path, parent);
@@ -228,7 +187,7 @@ int place_make(struct place *place, const struct place_wish *wish, struct ss_err
         path.size--;
     buf_add(&path, "/", 1);
     run_name(&path, time(NULL), wish->name, wish->command);
-    failed = make_run_dir(&path);
+    failed = make_dir_new(&path, 0700);
     if (failed) {
         fail(error, "cannot make", buf_text(&path), failed);
         buf_release(&path);
