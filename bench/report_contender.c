@@ -3,6 +3,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "export/export.h"
+#include "html/html_page.h"
 #include "output/report.h"
 
 struct bench_run {
@@ -73,4 +75,54 @@ size_t bench_run_report(struct bench_run *run)
     const size_t size = text.size;
     buf_release(&text);
     return size;
+}
+
+size_t bench_run_page(struct bench_run *run)
+{
+    struct step_courses courses = {0};
+    struct snapshot *snapshot;
+    struct buf text = {0};
+    struct sink out;
+    struct feed feed;
+
+    sink_init_buf(&out, &text);
+    if (feed_observed(&feed, run->run, &run->facts, step_courses_add, &courses,
+                      &snapshot) != 0)
+        abort();
+    const struct report_input input = {.snapshot = snapshot,
+                                       .run = run->run,
+                                       .facts = &run->facts,
+                                       .hooks = &feed.hooks};
+    html_page_write(&out, &input, &courses);
+    if (sink_flush(&out) != 0)
+        abort();
+    snapshot_free(snapshot);
+    feed_release(&feed);
+    step_courses_release(&courses);
+    const size_t size = text.size;
+    buf_release(&text);
+    return size;
+}
+
+uint64_t bench_run_export(struct bench_run *run, const char *format, int fd)
+{
+    const struct export_format *const found = export_find(format);
+    const struct export_job job = {.run = run->run, .facts = &run->facts};
+    struct sink out;
+
+    sink_init_fd(&out, fd);
+    if (!found || found->write(&job, &out) != 0 || sink_flush(&out) != 0)
+        abort();
+    return out.bytes;
+}
+
+void bench_run_export_directory(struct bench_run *run, const char *format,
+                                const char *dir)
+{
+    const struct export_format *const found = export_find(format);
+    const struct export_job job = {.run = run->run, .facts = &run->facts, .force = true};
+    struct ss_error error;
+
+    if (!found || found->write_directory(&job, dir, &error) != 0)
+        abort();
 }

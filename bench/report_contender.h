@@ -1,4 +1,4 @@
-/* What a report costs beyond reading the run. In a file of its own: it needs the tool's insides. */
+/* What a report, or an export, costs beyond reading the run. In a file of its own: it needs the tool's insides. */
 #ifndef BENCH_REPORT_CONTENDER_H
 #define BENCH_REPORT_CONTENDER_H
 
@@ -16,6 +16,16 @@ uint64_t bench_run_iterate(struct bench_run *run);
 
 /* Makes the whole report, as text; returns how many bytes it has. */
 size_t bench_run_report(struct bench_run *run);
+
+/* Makes the HTML page of it; returns how many bytes it has. */
+size_t bench_run_page(struct bench_run *run);
+
+/* Exports it into a descriptor; returns how many bytes that were. */
+uint64_t bench_run_export(struct bench_run *run, const char *format, int fd);
+
+/* Exports it into a directory, in the place of what is there. */
+void bench_run_export_directory(struct bench_run *run, const char *format,
+                                const char *dir);
 
 /* Parses a Chrome trace with simdjson; returns how many events it has. */
 uint64_t simdjson_load(const char *path);

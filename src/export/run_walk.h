@@ -1,0 +1,46 @@
+/* Goes through a run twice: first for its snapshot, then for each of its records and steps, with what
+ * the whole run says about a step: which loop of the report it is in, and in which of its sums. A
+ * model keeps no steps, and what a step was is only known later. */
+#ifndef EXPORT_RUN_WALK_H
+#define EXPORT_RUN_WALK_H
+
+#include "export/export.h"
+#include "model/snapshot.h"
+
+/* As the report counts them: each step is in one of three. */
+enum run_walk_part { RUN_WALK_WARMUP, RUN_WALK_STEADY, RUN_WALK_LEFT_OUT };
+
+struct run_walk_step {
+    const struct model_step *step;
+    size_t loop; /* of the snapshot; SIZE_MAX: a short one that is not kept */
+    enum run_walk_part part;
+};
+
+struct run_walk_reader {
+    void *context;
+    const struct sink *out; /* after an error of it nothing more is read */
+
+    /* Any of them may be NULL. Steps come when their window has ended, those of one thread in order. */
+    void (*begin)(void *context, const struct snapshot *snapshot);
+    void (*record)(void *context, uint32_t process, const struct ss_record *record);
+    void (*step)(void *context, const struct run_walk_step *step);
+};
+
+/* 0 or an SS_E code. */
+int run_walk_steps(const struct export_job *job, const struct run_walk_reader *reader);
+
+/* Only the records, in one pass and without a model. */
+int run_walk_records(const struct export_job *job, const struct run_walk_reader *reader);
+
+/* Where times begin: at the start of the command, or of the first process. */
+ss_ns run_walk_begin_ns(const struct export_job *job);
+
+/* The times of a damaged run may be anything. */
+static inline int64_t run_walk_since(ss_ns time_ns, ss_ns begin_ns)
+{
+    return (int64_t)((uint64_t)time_ns - (uint64_t)begin_ns);
+}
+
+const char *run_walk_part_text(enum run_walk_part part);
+
+#endif

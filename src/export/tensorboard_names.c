@@ -1,0 +1,127 @@
+#include "export/tensorboard_names.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "output/report_parts.h"
+
+static const double ns_per_ms = 1e6;
+
+/* What the sampler of Python processes records of itself and of the loop thread: no metrics of the
+ * training. */
+static const char *const own_counters[] = {"loop minor faults", "loop major faults",
+                                           "loop cpu", "stack samples discarded"};
+
+void board_names_release(struct board_names *names)
+{
+    free(names->rows);
+    *names = (struct board_names){0};
+}
+
+static bool make_room(struct board_names *names)
+{
+    if (names->count < names->capacity)
+        return true;
+    const size_t capacity = names->capacity ? 2 * names->capacity : 32;
+    struct board_name *grown = realloc(names->rows, capacity * sizeof *grown);
+    if (grown) {
+        names->rows = grown;
+        names->capacity = capacity;
+    }
+    return grown != NULL;
+}
+
+/* They are few, and come in the same order each time: the search starts behind the last one. */
+static struct board_name *find(struct board_names *names, uint32_t process, uint16_t name)
+{
+    size_t of_process = 0;
+
+    for (size_t i = 1; i <= names->count; i++) {
+        const size_t at = (names->hint + i) % names->count;
+        if (names->rows[at].process != process)
+            continue;
+        of_process++;
+        if (names->rows[at].name == name) {
+            names->hint = at;
+            return &names->rows[at];
+        }
+    }
+    if (of_process >= BOARD_NAMES_MOST || !make_room(names))
+        return NULL;
+    names->hint = names->count++;
+    names->rows[names->hint] = (struct board_name){.process = process, .name = name};
+    return &names->rows[names->hint];
+}
+
+void board_names_take(struct board_names *names, uint32_t process,
+                      const struct ss_record *record)
+{
+    struct board_name *row = find(names, process, record->name);
+
+    if (!row)
+        return;
+    row->last_ns = record->time_ns;
+    if (record->kind == SS_KIND_COUNTER) {
+        row->value = record->u.value;
+        row->is_fresh = true;
+    } else {
+        row->calls++;
+        row->time_ns += record->end_ns - record->start_ns;
+    }
+}
+
+static bool is_own(struct ss_text text)
+{
+    for (size_t i = 0; i < sizeof own_counters / sizeof own_counters[0]; i++)
+        if (text.size == strlen(own_counters[i]) &&
+            memcmp(text.data, own_counters[i], text.size) == 0)
+            return true;
+    return false;
+}
+
+/* As reports call it. */
+static void add_name(struct buf *out, const struct ss_name_info *info)
+{
+    struct buf text = {0}, object = {0};
+
+    buf_add(&text, info->text.data, info->text.size);
+    buf_add(&object, info->object.data, info->object.size);
+    const struct snap_span span = {
+        .text = buf_text(&text), .object = buf_text(&object), .scope = info->scope};
+    if (!text.failed && !object.failed)
+        report_span_name(out, &span);
+    buf_release(&text);
+    buf_release(&object);
+}
+
+static void write_row(const struct board_name *row, const struct ss_run *run,
+                      struct event *event)
+{
+    const struct ss_name_info *info = ss_run_name(run, row->process, row->name);
+    struct buf name = {0};
+
+    add_name(&name, info);
+    if (row->calls > 0) {
+        buf_add_text(&name, " ms");
+        event_scalar(event, "callbacks", buf_text(&name),
+                     (double)row->time_ns / (double)row->calls / ns_per_ms);
+    } else if (!is_own(info->text)) {
+        event_scalar(event, "metrics", buf_text(&name), row->value);
+    }
+    buf_release(&name);
+}
+
+void board_names_write(struct board_names *names, const struct ss_run *run,
+                       uint32_t process, int64_t until_ns, struct event *event)
+{
+    for (size_t i = 0; i < names->count; i++) {
+        struct board_name *row = &names->rows[i];
+        if (row->process != process || row->last_ns >= until_ns ||
+            (!row->is_fresh && row->calls == 0))
+            continue;
+        write_row(row, run, event);
+        row->is_fresh = false;
+        row->calls = 0;
+        row->time_ns = 0;
+    }
+}
