@@ -36,6 +36,8 @@ int feed_some(struct feed *feed, uint64_t most, bool *all)
         const struct ss_lane *lane = ss_run_lane(feed->run, record.lane);
         if (record.kind == SS_KIND_HOOK)
             hook_list_add(&feed->hooks, FEED_MOST_HOOKS, &record);
+        if (feed->watch)
+            feed->watch(feed->watch_context, lane->process, &record);
         model_feed(feed->model, lane->process, &record);
     }
     return model_error(feed->model);
@@ -56,17 +58,26 @@ void feed_finish(struct feed *feed)
         model_finish(feed->model);
 }
 
-int feed_snapshot(struct feed *feed, struct ss_run *run, const struct run_facts *facts,
-                  struct snapshot **snapshot)
+int feed_observed(struct feed *feed, struct ss_run *run, const struct run_facts *facts,
+                  void (*seen)(void *context, const struct model_step *step),
+                  void *context, struct snapshot **snapshot)
 {
     int failed = feed_init(feed, run, facts);
 
     *snapshot = NULL;
-    if (!failed)
+    if (!failed) {
+        model_observe(feed->model, seen, context);
         failed = feed_more(feed);
+    }
     if (failed)
         return failed;
     feed_finish(feed);
     *snapshot = model_snapshot(feed->model);
     return *snapshot ? 0 : SS_E_NOMEM;
+}
+
+int feed_snapshot(struct feed *feed, struct ss_run *run, const struct run_facts *facts,
+                  struct snapshot **snapshot)
+{
+    return feed_observed(feed, run, facts, NULL, NULL, snapshot);
 }

@@ -15,6 +15,10 @@ struct feed {
     struct ss_cursor *cursor;
     struct model *model;
     struct hook_list hooks; /* FEED_MOST_HOOKS of them */
+
+    /* Shown each record before the model gets it; NULL: nobody looks. */
+    void (*watch)(void *context, uint32_t process, const struct ss_record *record);
+    void *watch_context;
 };
 
 /* 0 or SS_E_NOMEM; `run` and `facts` must outlive the feed. Release it in either case. */
@@ -33,7 +37,10 @@ int feed_some(struct feed *feed, uint64_t most, bool *all);
 void feed_finish(struct feed *feed);
 
 /* All of the above for a run as it is: what a report is made of. 0 or SS_E_NOMEM; release the feed and
- * free the snapshot in either case. */
+ * free the snapshot in either case. `seen` gets each step (model_observe()); NULL: nobody looks. */
+int feed_observed(struct feed *feed, struct ss_run *run, const struct run_facts *facts,
+                  void (*seen)(void *context, const struct model_step *step),
+                  void *context, struct snapshot **snapshot);
 int feed_snapshot(struct feed *feed, struct ss_run *run, const struct run_facts *facts,
                   struct snapshot **snapshot);
 

@@ -9,6 +9,8 @@ void page_init(struct page *page, struct sink *out)
 {
     page->out = out;
     page->columns = PAGE_COLUMNS;
+    page->medium = NULL;
+    page->context = NULL;
     buf_init(&page->value);
 }
 
@@ -26,10 +28,36 @@ static void print(struct page *page, const struct buf *lines)
     buf_reset(&page->value);
 }
 
+/* The medium has what was on the page. */
+static void start_anew(struct page *page)
+{
+    if (page->value.failed)
+        sink_fail(page->out, SS_E_NOMEM, ENOMEM);
+    buf_reset(&page->value);
+}
+
+void page_title(struct page *page)
+{
+    page->medium->title(page->context, buf_text(&page->value));
+    start_anew(page);
+}
+
+void page_paragraph(struct page *page, bool bold)
+{
+    if (page->value.size > 0)
+        page->medium->paragraph(page->context, buf_text(&page->value), bold);
+    start_anew(page);
+}
+
 void page_field(struct page *page, const char *label)
 {
     struct buf lines = {0};
 
+    if (page->medium) {
+        page->medium->field(page->context, label, buf_text(&page->value));
+        start_anew(page);
+        return;
+    }
     buf_printf(&lines, "%-*s", PAGE_LABEL_COLUMNS, label);
     text_wrap(&lines, buf_text(&page->value), page->value.size, PAGE_LABEL_COLUMNS,
               page->columns);
@@ -39,7 +67,10 @@ void page_field(struct page *page, const char *label)
 
 void page_line(struct page *page)
 {
-    print(page, &page->value);
+    if (page->medium)
+        page_paragraph(page, false);
+    else
+        print(page, &page->value);
 }
 
 void page_count(struct page *page, uint64_t count, const char *one, const char *many)

@@ -1,4 +1,4 @@
-/* A page of text for people: labelled paragraphs and lines, as wide as the terminal. */
+/* A page for people: labelled paragraphs and lines, as wide as the terminal; or another medium. */
 #ifndef OUTPUT_PAGE_H
 #define OUTPUT_PAGE_H
 
@@ -10,10 +10,23 @@
 
 enum { PAGE_COLUMNS = 80, PAGE_LABEL_COLUMNS = 10 };
 
+struct table;
+
+/* A medium that has no columns, as a web page: gets titles, paragraphs, fields and tables whole.
+ * Texts are not made safe. An empty label goes on with the field before. */
+struct page_medium {
+    void (*title)(void *context, const char *text);
+    void (*paragraph)(void *context, const char *text, bool bold);
+    void (*field)(void *context, const char *label, const char *text);
+    void (*table)(void *context, const struct table *table);
+};
+
 struct page {
     struct sink *out;
     struct buf value; /* the paragraph under construction */
     size_t columns;
+    const struct page_medium *medium; /* NULL: lines of text, to `out` */
+    void *context;
 };
 
 /* 80 columns wide. */
@@ -25,6 +38,10 @@ void page_field(struct page *page, const char *label);
 
 /* Prints the line as it is: for tables. */
 void page_line(struct page *page);
+
+/* Gives what is on the page as a title or a paragraph to its medium, which there must be. */
+void page_title(struct page *page);
+void page_paragraph(struct page *page, bool bold);
 
 /* Adds to the paragraph: "1 span", "1,234 spans"; words that no line end parts; a text made safe
  * and cut to `columns`. */

@@ -76,12 +76,15 @@ static bool is_uncompiled(const struct hook_list *hooks)
     return has_jax;
 }
 
-void report_no_steps(struct report *report, size_t most_hooks)
+const char *report_no_steps_text(const struct report *report)
 {
-    buf_add_text(&report->page.value, run_training_processes(report->input->run) > 0
-                                          ? "no training steps were seen in this run"
-                                          : "nothing was recorded");
-    report_paragraph(report, true);
+    return run_training_processes(report->input->run) > 0
+               ? "no training steps were seen in this run"
+               : "nothing was recorded";
+}
+
+void report_no_steps_advice(struct report *report, size_t most_hooks)
+{
     say_hooks(report, most_hooks);
     buf_add_text(
         &report->page.value,
@@ -92,4 +95,11 @@ void report_no_steps(struct report *report, size_t most_hooks)
               "record data, forward, backward and the optimizer's update as spans of "
               "these stages");
     page_field(&report->page, "To do");
+}
+
+void report_no_steps(struct report *report, size_t most_hooks)
+{
+    buf_add_text(&report->page.value, report_no_steps_text(report));
+    report_paragraph(report, true);
+    report_no_steps_advice(report, most_hooks);
 }

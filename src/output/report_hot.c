@@ -4,7 +4,6 @@
 
 #include "output/numbers.h"
 #include "output/report_json.h"
-#include "output/report_parts.h"
 #include "output/table.h"
 
 enum { LINES_SHOWN = 8 }; /* of a stage */
@@ -101,23 +100,29 @@ static size_t one_place(struct report *report, const struct snap_hot *hot, size_
     return next;
 }
 
-void report_hot_table(struct sink *out, const struct report_input *input,
-                      const struct report_style *style)
+void report_hot(struct report *report)
 {
-    const struct snap_hot *hot = &input->snapshot->hot;
-    struct report report;
+    const struct snap_hot *hot = &report->input->snapshot->hot;
 
-    report_begin(&report, out, input, style);
     if (hot->line_count == 0)
-        buf_add_text(&report.page.value, "No stacks were sampled in this run.");
+        buf_add_text(&report->page.value, "No stacks were sampled in this run.");
     else
-        buf_printf(&report.page.value,
+        buf_printf(&report->page.value,
                    "Lines of Python by stage, from %llu stack samples; shares are of the "
                    "time of that stage.",
                    (unsigned long long)hot->samples);
-    report_paragraph(&report, false);
+    report_paragraph(report, false);
     for (size_t i = 0; i < hot->line_count;)
-        i = one_place(&report, hot, i);
+        i = one_place(report, hot, i);
+}
+
+void report_hot_table(struct sink *out, const struct report_input *input,
+                      const struct report_style *style)
+{
+    struct report report;
+
+    report_begin(&report, out, input, style);
+    report_hot(&report);
     report_end(&report);
 }
 

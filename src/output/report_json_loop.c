@@ -117,6 +117,30 @@ static void put_stages(struct json *json, const struct snap_loop *loop)
     json_end_object(json);
 }
 
+/* What a device took for the calls of a stage, beside the step. */
+static void put_device(struct json *json, const struct snap_loop *loop)
+{
+    bool is_known = false;
+
+    REPORT_FOR_STAGES(number)
+    {
+        const struct interval share = loop->device[number];
+        if (!(share.mid > 0))
+            continue;
+        if (!is_known)
+            json_begin_object(json, "device");
+        is_known = true;
+        json_begin_object(json, ss_stage_text((unsigned)number));
+        json_double(json, "mean_ns", share.mid * loop->step_ns.mid);
+        report_json_interval(json, "share", "share_ci", share);
+        json_end_object(json);
+    }
+    if (is_known)
+        json_end_object(json);
+    else
+        json_null(json, "device");
+}
+
 /* Why a stage was not measured, where that is known. */
 static void put_reasons(struct json *json, const struct snap_loop *loop)
 {
@@ -253,6 +277,7 @@ void report_json_loop(struct json *json, const struct snap_loop *loop)
     loop = loop ? loop : &none;
     put_steps(json, loop);
     put_stages(json, loop);
+    put_device(json, loop);
     put_reasons(json, loop);
     put_throughput(json, loop);
     put_slowest(json, loop);

@@ -39,10 +39,14 @@ void report_epochs(struct report *report, size_t most); /* of report->loop */
 void report_callbacks(struct report *report);
 void report_spans(struct report *report);
 void report_latency(struct report *report);
-void report_slowest(struct report *report);
+void report_slowest(struct report *report, int most);
+int report_slow_steps(const struct snap_loop *loop, int most); /* how many are worth it */
 void report_loops(struct report *report);
 void report_lost(struct report *report);
+/* report_empty.c: of a run without steps all of it; or apart: that, and what to do. */
 void report_no_steps(struct report *report, size_t most_hooks);
+const char *report_no_steps_text(const struct report *report);
+void report_no_steps_advice(struct report *report, size_t most_hooks);
 void report_facts(struct report *report);
 
 /* report_more.c: "more    stepscope report RUN", as one can paste it into a shell. */
@@ -63,6 +67,9 @@ int report_second_stage(const struct snap_loop *loop, int largest);
 
 /* The name of this stage that takes most time in the loop; NULL: none. */
 const struct snap_span *report_top_span(const struct snapshot *snapshot, int stage);
+
+/* What a device took by its own events, as a share of the steps; 0: not known. */
+double report_device_share(const struct snap_loop *loop);
 
 /* Enough steps to say something about them. */
 bool report_has_statistics(const struct snap_loop *loop);

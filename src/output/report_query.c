@@ -69,6 +69,16 @@ const struct snap_span *report_top_span(const struct snapshot *snapshot, int sta
     return top;
 }
 
+double report_device_share(const struct snap_loop *loop)
+{
+    double share = 0;
+
+    REPORT_FOR_STAGES(stage)
+    if (loop->device[stage].mid > 0)
+        share += loop->device[stage].mid;
+    return share;
+}
+
 bool report_has_statistics(const struct snap_loop *loop)
 {
     return loop->warmup.class != WARMUP_TOO_FEW && loop->steady_steps > 0;

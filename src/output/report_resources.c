@@ -1,18 +1,15 @@
 #include "output/report_resources.h"
 
-#include <inttypes.h>
 #include <math.h>
-#include <stdio.h>
 
 #include "base/text.h"
 #include "base/units.h"
+#include "output/machine_rows.h"
 #include "output/numbers.h"
 #include "output/table.h"
 #include "read/counter_table.h"
 
 enum { SPARK_COLUMNS = 16, LOOKS_NEEDED = 20 };
-static const double megabyte = 1048576, gigabyte = 1073741824, minute = 60;
-static const double growth_shown = 0.02; /* of the mean over the time of the loop */
 
 static double course_at(const struct snap_resource *row, size_t column)
 {
@@ -49,163 +46,23 @@ static void add_spark(struct buf *out, const struct snap_resource *row, bool blo
     }
 }
 
-/* A row: what it is with its unit, its course, mean and largest in that unit, and a word on it. */
-static void add_row(struct table *table, const struct report *report, const char *label,
-                    const struct snap_resource *row, double unit, const char *note)
+/* What it is with its unit, its course, mean and largest in that unit, and a word on it. */
+static void add_row(struct table *table, const struct machine_row *row, bool blocks)
 {
     char mean[UNITS_SIZE], most[UNITS_SIZE];
     struct buf spark = {0};
 
-    add_spark(&spark, row, report->style->blocks);
-    table_cell(table, "%s", label);
+    add_spark(&spark, &row->resource, blocks);
+    table_cell(table, "%s, %s", row->label, row->unit);
     table_text(table, buf_text(&spark));
-    table_cell(table, "%s", digits_text(mean, row->mean / unit));
-    table_cell(table, "%s", digits_text(most, row->max / unit));
-    table_text(table, note);
+    table_cell(table, "%s", digits_text(mean, row->resource.mean / row->size));
+    table_cell(table, "%s", digits_text(most, row->resource.max / row->size));
+    table_text(table, row->note);
     buf_release(&spark);
 }
 
-static const struct snap_resource *loop_thread(const struct report *report,
-                                               unsigned counter)
-{
-    const struct snapshot *snapshot = report->input->snapshot;
-    const uint32_t tid = report->loop
-                             ? report->loop->tid
-                             : (snapshot->thread_count ? snapshot->threads[0].tid : 0);
-
-    for (size_t i = 0; i < snapshot->resources.count; i++) {
-        const struct snap_resource *row = &snapshot->resources.rows[i];
-        if (row->counter == counter && (uint32_t)row->subject == tid &&
-            isfinite(row->mean))
-            return row;
-    }
-    return NULL;
-}
-
-static const struct snap_resource *loop_process(const struct report *report,
-                                                unsigned counter)
-{
-    const struct snap_resource *thread = loop_thread(report, SS_COUNTER_ID_THREAD_CPU);
-
-    return thread
-               ? snapshot_value(report->input->snapshot, counter, thread->subject >> 32)
-               : NULL;
-}
-
-static void add_cpu_rows(struct table *table, const struct report *report)
-{
-    const struct snapshot *snapshot = report->input->snapshot;
-    const struct snap_resource *thread = loop_thread(report, SS_COUNTER_ID_THREAD_CPU);
-    const struct snap_resource *waited = loop_thread(report, SS_COUNTER_ID_THREAD_WAIT);
-    const struct snap_resource *tree =
-        snapshot_value(snapshot, SS_COUNTER_ID_TREE_CPU, SNAP_ANY);
-    const struct snap_resource *all =
-        snapshot_value(snapshot, SS_COUNTER_ID_CPU_BUSY, SS_ALL_CPUS);
-    char note[64] = "";
-    const size_t cores = snapshot_cores(snapshot);
-
-    if (waited)
-        snprintf(note, sizeof note, "waited %.1f %% for a core", waited->mean / 1e7);
-    if (thread)
-        add_row(table, report, "loop thread, cores", thread, 1e9, note);
-    if (tree)
-        add_row(table, report, "command, cores", tree, 1e9, "all its processes");
-    snprintf(note, sizeof note, "of %zu", cores);
-    if (all) {
-        struct snap_resource bounded = *all; /* ticks of the kernel come in lumps */
-        bounded.max = fmin(all->max, (double)cores * 1e9);
-        add_row(table, report, "machine, cores", &bounded, 1e9, note);
-    }
-}
-
-static void add_memory(struct table *table, const struct report *report, const char *of,
-                       const struct snap_resource *row, const char *note)
-{
-    const bool is_small = row->max < gigabyte;
-    char label[64];
-
-    snprintf(label, sizeof label, "memory%s%s, %s", *of ? " " : "", of,
-             is_small ? "MB" : "GB");
-    add_row(table, report, label, row, is_small ? megabyte : gigabyte, note);
-}
-
-static void add_memory_rows(struct table *table, const struct report *report)
-{
-    const struct snapshot *snapshot = report->input->snapshot;
-    const struct snap_resources *resources = &snapshot->resources;
-    const struct snap_resource *memory =
-        snapshot_value(snapshot, SS_COUNTER_ID_TREE_RSS, SNAP_ANY);
-    const struct snap_resource *left =
-        snapshot_value(snapshot, SS_COUNTER_ID_MEMORY_AVAILABLE, SNAP_ANY);
-    const struct snap_resource *own = loop_process(report, SS_COUNTER_ID_PROCESS_RSS);
-    const struct snap_resource *processes =
-        snapshot_value(snapshot, SS_COUNTER_ID_TREE_PROCESSES, SNAP_ANY);
-    const bool several = processes && processes->max > 1;
-    const double length_s = (double)(resources->end_ns - resources->begin_ns) / 1e9;
-    char note[64] = "", text[UNITS_SIZE];
-
-    if (several) /* the kernel counts a page in each process that has it */
-        snprintf(note, sizeof note, "shared pages more than once");
-    if (memory && resources->growth_per_s * length_s > growth_shown * memory->mean)
-        snprintf(note, sizeof note, "grows by %s MB a minute",
-                 digits_text(text, resources->growth_per_s * minute / megabyte));
-    if (memory)
-        add_memory(table, report, own && several ? "of all" : "", memory, note);
-    if (own && several)
-        add_memory(table, report, "of the loop", own, "");
-    if (left) {
-        snprintf(note, sizeof note, "at least %s",
-                 digits_text(text, left->min / gigabyte));
-        add_row(table, report, "memory left, GB", left, gigabyte, note);
-    }
-}
-
-static void add_io_rows(struct table *table, const struct report *report)
-{
-    static const struct {
-        unsigned counter;
-        const char *label;
-    } rows[] = {{SS_COUNTER_ID_TREE_READ, "reads, MB/s"},
-                {SS_COUNTER_ID_TREE_WRITE, "writes, MB/s"},
-                {SS_COUNTER_ID_NET_RECEIVED, "network in, MB/s"},
-                {SS_COUNTER_ID_NET_SENT, "network out, MB/s"}};
-
-    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
-        const struct snap_resource *row =
-            snapshot_value(report->input->snapshot, rows[i].counter, SNAP_ANY);
-        if (row && row->mean >= megabyte / 100)
-            add_row(table, report, rows[i].label, row, megabyte,
-                    rows[i].counter >= SS_COUNTER_ID_TREE_READ ? "" : "whole machine");
-    }
-}
-
-static void add_gpu_rows(struct table *table, const struct report *report)
-{
-    static const struct {
-        unsigned counter;
-        const char *label;
-        double unit;
-    } rows[] = {{SS_COUNTER_ID_GPU_BUSY, "busy, %", 0.01},
-                {SS_COUNTER_ID_GPU_MEMORY_USED, "memory, GB", 1073741824},
-                {SS_COUNTER_ID_GPU_CLOCK, "clock, GHz", 1e9},
-                {SS_COUNTER_ID_GPU_POWER, "power, W", 1},
-                {SS_COUNTER_ID_GPU_TEMPERATURE, "heat, C", 1}};
-    const struct snap_resources *resources = &report->input->snapshot->resources;
-    char label[64];
-
-    for (size_t k = 0; k < sizeof rows / sizeof rows[0]; k++)
-        for (size_t i = 0; i < resources->count; i++) {
-            const struct snap_resource *row = &resources->rows[i];
-            if (row->counter != rows[k].counter || !isfinite(row->mean))
-                continue;
-            snprintf(label, sizeof label, "GPU %" PRIu64 " %s", row->subject,
-                     rows[k].label);
-            add_row(table, report, label, row, rows[k].unit, "");
-        }
-}
-
 /* Whether the loop's thread ran, or was ready to, or waited while each stage had it. */
-static void say_states(struct report *report)
+void report_loop_states(struct report *report)
 {
     const struct snap_resources *resources = &report->input->snapshot->resources;
     struct buf *value = &report->page.value;
@@ -231,6 +88,7 @@ static void say_states(struct report *report)
 
 void report_resources(struct report *report)
 {
+    struct machine_rows rows;
     struct table table;
 
     if (report->input->snapshot->resources.count == 0)
@@ -243,14 +101,13 @@ void report_resources(struct report *report)
     table_column(&table, "mean", TABLE_NUMBER);
     table_column(&table, "most", TABLE_NUMBER);
     table_optional(&table, "", TABLE_TEXT, 1);
-    add_cpu_rows(&table, report);
-    add_memory_rows(&table, report);
-    add_io_rows(&table, report);
-    add_gpu_rows(&table, report);
+    machine_rows_choose(&rows, report->input->snapshot, report->loop);
+    for (size_t i = 0; i < rows.count; i++)
+        add_row(&table, &rows.row[i], report->style->blocks);
     if (table.count > 0)
         table_print(&table, &report->page, report->style);
     table_release(&table);
-    say_states(report);
+    report_loop_states(report);
 }
 
 static void put_row(struct json *json, const struct snap_resource *row)

@@ -6,7 +6,7 @@
 #include "output/report_parts.h"
 #include "output/table.h"
 
-enum { SLOWEST_SHOWN = 5, DIFFERENCES_SHOWN = 3 };
+enum { DIFFERENCES_SHOWN = 3 };
 static const double SLOW = 1.1; /* times the median: what is less is noise */
 
 /* Those that so many steps can have; without a p99 the longest one says how far it goes. */
@@ -69,10 +69,54 @@ static void say_not_measured(struct report *report)
         report_paragraph(report, false);
 }
 
-static void say_asynchronous(struct report *report)
+/* Beside the step, no part of it; there are no quantiles of it. */
+static void add_device(struct table *table, const struct snap_loop *loop,
+                       struct scale scale)
+{
+    const double share = report_device_share(loop);
+    char text[UNITS_SIZE];
+
+    if (!(share > 0))
+        return;
+    table_cell(table, "device (async)");
+    table_bar(table, share < 1 ? share : 1, SS_STAGE_COMPUTE);
+    table_cell(table, "%s", scale_text(text, share * loop->step_ns.mid, scale));
+    table_cell(table, "%s", share_text(text, share));
+    while (table->count % table->columns > 0)
+        table_cell(table, "-");
+}
+
+static void say_device(struct report *report, struct scale scale)
+{
+    const struct snap_loop *loop = report->loop;
+    const char *between = "device (async): in a step the device took ";
+    char text[UNITS_SIZE];
+
+    REPORT_FOR_STAGES(stage)
+    {
+        const double share = loop->device[stage].mid;
+        if (!(share > 0))
+            continue;
+        buf_printf(&report->page.value, "%s%s %s for %s", between,
+                   scale_text(text, share * loop->step_ns.mid, scale), scale.unit.name,
+                   ss_stage_text((unsigned)stage));
+        between = ", ";
+    }
+    buf_add_text(
+        &report->page.value,
+        ", from the first to the last thing that it did for it. The stages above "
+        "are the time in which the host queued that work");
+    report_paragraph(report, false);
+}
+
+static void say_asynchronous(struct report *report, struct scale scale)
 {
     if (!report->loop->is_asynchronous)
         return;
+    if (report_device_share(report->loop) > 0) {
+        say_device(report, scale);
+        return;
+    }
     buf_add_text(
         &report->page.value,
         "device (async): forward, backward, optimizer and compute are the time in which the host "
@@ -121,10 +165,11 @@ void report_stages(struct report *report)
     table_cell(&table, "%s", scale_text(text, loop->step_ns.mid, scale));
     table_cell(&table, "100.0 %%");
     add_quantiles(&table, loop->quantiles, loop, scale);
+    add_device(&table, loop, scale);
     table_print(&table, &report->page, report->style);
     table_release(&table);
     say_not_measured(report);
-    say_asynchronous(report);
+    say_asynchronous(report, scale);
 }
 
 /* The stage that exceeds its median most, without those that were named before. */
@@ -179,16 +224,28 @@ static void slow_row(struct table *table, const struct snap_loop *loop,
     buf_release(&differences);
 }
 
-void report_slowest(struct report *report)
+int report_slow_steps(const struct snap_loop *loop, int most)
+{
+    const double median = loop->quantiles.p50_ns;
+    int count = 0;
+
+    if (!report_has_statistics(loop) || !(median > 0))
+        return 0;
+    while (count < loop->slow_count && count < most &&
+           (double)loop->slowest[count].time_ns >= SLOW * median)
+        count++;
+    return count;
+}
+
+void report_slowest(struct report *report, int most)
 {
     const struct snap_loop *loop = report->loop;
     const struct scale scale =
         scale_for(loop->quantiles.p50_ns, (double)loop->quantiles.max_ns);
-    const double median = loop->quantiles.p50_ns;
+    const int count = report_slow_steps(loop, most);
     struct table table;
 
-    if (!report_has_statistics(loop) || loop->slow_count == 0 || !(median > 0) ||
-        (double)loop->slowest[0].time_ns < SLOW * median)
+    if (count == 0)
         return;
     report_title(report, "The slowest steps: %s, and which stages took longer than usual",
                  scale.unit.name);
@@ -197,9 +254,8 @@ void report_slowest(struct report *report)
     table_column(&table, "took", TABLE_NUMBER);
     table_column(&table, "x median", TABLE_NUMBER);
     table_column(&table, "what differed", TABLE_TEXT);
-    for (int i = 0; i < loop->slow_count && i < SLOWEST_SHOWN; i++)
-        if ((double)loop->slowest[i].time_ns >= SLOW * median)
-            slow_row(&table, loop, &loop->slowest[i], scale);
+    for (int i = 0; i < count; i++)
+        slow_row(&table, loop, &loop->slowest[i], scale);
     table_print(&table, &report->page, report->style);
     table_release(&table);
 }

@@ -9,7 +9,7 @@
 #include "output/report_parts.h"
 #include "output/report_resources.h"
 
-enum { PARAGRAPH_INDENT = 2, EPOCHS_SHOWN = 8 };
+enum { PARAGRAPH_INDENT = 2, EPOCHS_SHOWN = 8, SLOWEST_SHOWN = 5 };
 
 void report_begin(struct report *report, struct sink *out,
                   const struct report_input *input, const struct report_style *style)
@@ -17,7 +17,7 @@ void report_begin(struct report *report, struct sink *out,
     *report = (struct report){.input = input, .style = style};
     if (input->snapshot->loop_count > 0)
         report->loop = &input->snapshot->loops[0];
-    if (report->loop && report_has_statistics(report->loop))
+    if (report->loop)
         diagnose(&report->diagnosis, input->snapshot, input->run);
     else
         validity_judge(&report->diagnosis.validity, input->snapshot, input->run);
@@ -37,6 +37,10 @@ void report_paragraph(struct report *report, bool bold)
     const size_t columns = report->page.columns;
     const bool fits = text_width(buf_text(value), value->size) <= columns;
 
+    if (report->page.medium) {
+        page_paragraph(&report->page, bold);
+        return;
+    }
     text_wrap(&wrapped, buf_text(value), value->size, fits ? 0 : PARAGRAPH_INDENT,
               columns);
     buf_reset(value);
@@ -55,10 +59,13 @@ void report_title(struct report *report, const char *format, ...)
     va_start(arguments, format);
     vsnprintf(title, sizeof title, format, arguments);
     va_end(arguments);
-    if (report->page.out->bytes > 0)
+    if (!report->page.medium && report->page.out->bytes > 0)
         page_line(&report->page);
     buf_add_text(&report->page.value, title);
-    report_paragraph(report, true);
+    if (report->page.medium)
+        page_title(&report->page);
+    else
+        report_paragraph(report, true);
 }
 
 static void with_steps(struct report *report)
@@ -72,7 +79,7 @@ static void with_steps(struct report *report)
     report_course(report);
     report_epochs(report, EPOCHS_SHOWN);
     report_loops(report);
-    report_slowest(report);
+    report_slowest(report, SLOWEST_SHOWN);
 }
 
 void report_text(struct sink *out, const struct report_input *input,

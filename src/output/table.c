@@ -61,6 +61,15 @@ void table_bar(struct table *table, double share, int colour)
     table_cell(table, "%.9f %d", share, colour);
 }
 
+double table_bar_share(const char *cell, int *colour)
+{
+    char *rest;
+    const double share = strtod(cell, &rest);
+
+    *colour = (int)strtol(rest, NULL, 10);
+    return share;
+}
+
 static size_t widest(const struct table *table, size_t column)
 {
     const char *cell = buf_text(&table->cells);
@@ -169,9 +178,9 @@ static void add_cell(struct buf *line, const char *cell, enum table_kind kind,
                      size_t width, const struct report_style *style)
 {
     if (kind == TABLE_BAR) {
-        char *rest;
-        double share = strtod(cell, &rest);
-        bar_add(line, share, width, (int)strtol(rest, NULL, 10), style);
+        int colour;
+        const double share = table_bar_share(cell, &colour);
+        bar_add(line, share, width, colour, style);
         return;
     }
     size_t own = text_width(cell, strlen(cell));
@@ -215,13 +224,12 @@ static void print_titles(const struct table *table, const struct widths *widths,
     page_line(page);
 }
 
-void table_print(struct table *table, struct page *page, const struct report_style *style)
+static void print_lines(const struct table *table, struct page *page,
+                        const struct report_style *style)
 {
     const struct widths widths = measure(table, page->columns);
     const char *cell = buf_text(&table->cells);
 
-    if (table->cells.failed)
-        sink_fail(page->out, SS_E_NOMEM, ENOMEM);
     if (has_titles(table))
         print_titles(table, &widths, page, style);
     for (size_t i = 0; i < table->count; i++, cell += strlen(cell) + 1) {
@@ -236,6 +244,16 @@ void table_print(struct table *table, struct page *page, const struct report_sty
             page_line(page);
         }
     }
+}
+
+void table_print(struct table *table, struct page *page, const struct report_style *style)
+{
+    if (table->cells.failed)
+        sink_fail(page->out, SS_E_NOMEM, ENOMEM);
+    if (page->medium)
+        page->medium->table(page->context, table);
+    else
+        print_lines(table, page, style);
     buf_reset(&table->cells);
     table->count = 0;
 }

@@ -26,8 +26,8 @@ struct table {
     struct table_column column[TABLE_COLUMNS];
     size_t columns;
     size_t text_wanted; /* of the text: before it gets less, columns are left out */
-    struct buf cells;   /* each ends with 0 */
-    size_t count;
+    struct buf cells;   /* each ends with 0, row by row */
+    size_t count;       /* of cells */
 };
 
 void table_init(struct table *table);
@@ -40,6 +40,9 @@ void table_optional(struct table *table, const char *title, enum table_kind kind
 void table_text(struct table *table, const char *text);
 void table_cell(struct table *table, const char *format, ...) ATTR_PRINTF(2, 3);
 void table_bar(struct table *table, double share, int colour);
+
+/* The share and the colour of a bar, from its cell. */
+double table_bar_share(const char *cell, int *colour);
 
 /* Prints the titles, if there are any, and the rows, and empties the table but for its columns. */
 void table_print(struct table *table, struct page *page,

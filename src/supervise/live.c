@@ -10,9 +10,10 @@ enum {
 static const int64_t shortest_pause_ns = 1000000000;
 static const int64_t longest_pause_ns = 30000000000;
 
-void live_init(struct live *live, const char *dir, const struct run_facts *facts)
+void live_init(struct live *live, const char *dir, const struct run_facts *facts,
+               struct tensorboard *tensorboard)
 {
-    *live = (struct live){.dir = dir, .facts = facts};
+    *live = (struct live){.dir = dir, .facts = facts, .tensorboard = tensorboard};
 }
 
 void live_release(struct live *live)
@@ -32,6 +33,8 @@ static void open_run(struct live *live)
     live->error = ss_run_refresh(live->run);
     if (live->error == 0)
         live->error = feed_init(&live->feed, live->run, live->facts);
+    if (live->error == 0 && live->tensorboard)
+        tensorboard_attach(live->tensorboard, &live->feed);
 }
 
 void live_open_empty(struct live *live)

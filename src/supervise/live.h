@@ -3,19 +3,22 @@
 #ifndef SUPERVISE_LIVE_H
 #define SUPERVISE_LIVE_H
 
+#include "export/tensorboard.h"
 #include "output/feed.h"
 #include "output/run_facts.h"
 
 struct live {
     const char *dir;
     const struct run_facts *facts;
-    struct ss_run *run; /* NULL: no process has recorded yet */
-    struct feed feed;   /* its model is NULL until then, or without memory */
-    int error;          /* SS_E: what came after it is missing */
+    struct ss_run *run;              /* NULL: no process has recorded yet */
+    struct feed feed;                /* its model is NULL until then, or without memory */
+    int error;                       /* SS_E: what came after it is missing */
+    struct tensorboard *tensorboard; /* sees what is fed; NULL: nobody does */
 };
 
-/* `dir` and `facts` must outlive it; `facts` may change. */
-void live_init(struct live *live, const char *dir, const struct run_facts *facts);
+/* All must outlive it; `facts` may change; `tensorboard` may be NULL. */
+void live_init(struct live *live, const char *dir, const struct run_facts *facts,
+               struct tensorboard *tensorboard);
 void live_release(struct live *live);
 
 /* Looks what is new. Returns after how long it should be called again. */

@@ -9,9 +9,11 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/small_file.h"
 #include "base/units.h"
 #include "output/report.h"
 #include "read/run.h"
+#include "supervise/apart.h"
 #include "supervise/carry.h"
 #include "supervise/descriptors.h"
 #include "supervise/job.h"
@@ -19,7 +21,6 @@
 #include "supervise/now.h"
 #include "supervise/python_path.h"
 #include "supervise/samples.h"
-#include "supervise/small_file.h"
 
 /* Merged records younger than 100 ms wait (reader.h), if a process goes on after the command. */
 static const int64_t settle_ns = 110000000;
@@ -34,7 +35,8 @@ struct supervisor {
     struct job job;
     struct run_facts facts;
     struct live live;
-    struct samples *samples; /* NULL: none are taken */
+    struct tensorboard *tensorboard; /* NULL: not wanted */
+    struct samples *samples;         /* NULL: none are taken */
     int64_t feed_at_ns, status_at_ns;
     int64_t refresh_from_ns; /* not before this for a status line: a tenth of a core */
 };
@@ -144,7 +146,7 @@ static void print(struct supervisor *s,
     struct report_style style = report_style_for(STDERR_FILENO);
     struct report_input input;
 
-    if (!s->live.feed.model)
+    if (!s->live.feed.model || s->wish->quiet)
         return;
     struct snapshot *snapshot = model_snapshot(s->live.feed.model);
     if (style.columns > REPORT_COLUMNS)
@@ -205,7 +207,7 @@ static void follow(struct supervisor *s)
     const struct supervision *wish = s->wish;
     bool more = false;
 
-    s->feed_at_ns = wish->quiet ? INT64_MAX : now_ns();
+    s->feed_at_ns = wish->quiet && !s->tensorboard ? INT64_MAX : now_ns();
     s->status_at_ns =
         wish->quiet || !wish->every_ns ? INT64_MAX : now_ns() + wish->every_ns;
     while (!s->job.ended) {
@@ -351,6 +353,51 @@ static void bring_home(struct supervisor *s)
     carry_remove(local);
 }
 
+/* There will be no files; false: then nothing is run. */
+static bool miss_tensorboard(const struct supervision *wish, const char *reason)
+{
+    if (!wish->tensorboard)
+        return true;
+    if (wish->strict)
+        say(wish, "not run, since TensorBoard would get nothing: %s", reason);
+    else
+        say(wish, "TensorBoard gets nothing: %s The command runs all the same.", reason);
+    return !wish->strict;
+}
+
+/* Before the command is started, so that nobody finds out only afterwards; false: nothing is run. */
+static bool open_tensorboard(struct supervisor *s)
+{
+    const struct supervision *wish = s->wish;
+    const struct run_facts facts = {.path = s->place.shown};
+    const struct tensorboard_wish board = {.dir = wish->tensorboard,
+                                           .name = run_facts_name(&facts)};
+    struct ss_error error = {0};
+
+    if (!wish->tensorboard)
+        return true;
+    s->tensorboard = tensorboard_new(&board, &error);
+    return s->tensorboard || miss_tensorboard(wish, error.message);
+}
+
+static void end_tensorboard(struct supervisor *s)
+{
+    struct buf problem = {0};
+
+    if (!s->tensorboard)
+        return;
+    tensorboard_finish(s->tensorboard);
+    if (tensorboard_problem(s->tensorboard, &problem))
+        say(s->wish, "%s.", buf_text(&problem));
+    else if (s->job.hurry || s->live.error)
+        say(s->wish, "TensorBoard got a part of the run. 'stepscope export tensorboard' "
+                     "writes all of it.");
+    else
+        say(s->wish, "to see its curves: tensorboard --logdir %s", s->wish->tensorboard);
+    tensorboard_tidy(s->tensorboard);
+    buf_release(&problem);
+}
+
 static void watch(struct supervisor *s, struct supervision_end *end)
 {
     s->facts = (struct run_facts){.path = s->place.shown,
@@ -362,17 +409,25 @@ static void watch(struct supervisor *s, struct supervision_end *end)
     write_outcome(s);
     note_unhooked(s);
     place_publish(&s->place);
-    live_init(&s->live, place_dir(&s->place), &s->facts);
+    live_init(&s->live, place_dir(&s->place), &s->facts, s->tensorboard);
     s->samples =
         samples_start(place_dir(&s->place), s->job.launch.pid, s->job.launch.fork_ns);
     follow(s);
     samples_end(s->samples, &s->job.usage);
     note_end(s, end);
     write_outcome(s);
-    if (!s->wish->quiet)
+    if (!s->wish->quiet || s->tensorboard)
         sum_up(s);
+    end_tensorboard(s);
     bring_home(s);
     live_release(&s->live);
+}
+
+static void do_rest(void *context)
+{
+    const struct supervisor *s = context;
+
+    s->wish->done(s->wish->context, s->place.shown);
 }
 
 static void run_in_place(struct supervisor *s, struct supervision_end *end)
@@ -381,6 +436,13 @@ static void run_in_place(struct supervisor *s, struct supervision_end *end)
     int failed = job_start(&s->job, command, place_dir(&s->place));
 
     if (failed) { /* recorded by itself, without a supervisor */
+        if (s->tensorboard)
+            tensorboard_tidy(s->tensorboard);
+        end->refused = !miss_tensorboard(s->wish, "nobody would read what is recorded.");
+        if (end->refused) {
+            place_remove(&s->place);
+            return;
+        }
         say(s->wish,
             "no process can be started beside the command (%s); "
             "'stepscope report' will sum up.",
@@ -390,12 +452,19 @@ static void run_in_place(struct supervisor *s, struct supervision_end *end)
         return;
     }
     if (s->job.launch.os_error) {
+        if (s->tensorboard)
+            tensorboard_tidy(s->tensorboard);
         place_remove(&s->place);
         cannot_run(s->wish, s->job.launch.os_error, end);
         return;
     }
     watch(s, end);
     job_release(&s->job);
+    if (s->wish->done && !s->job.hurry) {
+        const int signal = apart_do(&s->job.signals, do_rest, s);
+        if (signal)
+            say(s->wish, "page not written: %s.", strsignal(signal));
+    }
 }
 
 void supervise(const struct supervision *wish, struct supervision_end *end)
@@ -405,16 +474,24 @@ void supervise(const struct supervision *wish, struct supervision_end *end)
 
     *end = (struct supervision_end){0};
     if (is_nested()) {
-        cannot_run(wish, launch_become(wish->place.command, NULL), end);
+        end->refused = !miss_tensorboard(wish, "another run records this command.");
+        if (!end->refused)
+            cannot_run(wish, launch_become(wish->place.command, NULL), end);
         return;
     }
     if (place_make(&s.place, &wish->place, &error) == 0) {
-        run_in_place(&s, end);
+        end->refused = !open_tensorboard(&s);
+        if (end->refused)
+            place_remove(&s.place);
+        else
+            run_in_place(&s, end);
+        tensorboard_free(s.tensorboard);
     } else if (wish->strict) {
         say(wish, "not run, since it cannot be recorded: %s.", error.message);
         end->refused = true;
     } else {
-        say(wish, "not recorded: %s. The command runs all the same.", error.message);
+        say(wish, "not recorded%s: %s. The command runs all the same.",
+            wish->tensorboard ? ", and TensorBoard gets nothing" : "", error.message);
         unsetenv("STEPSCOPE_RUN");
         cannot_run(wish, launch_become(wish->place.command, NULL), end);
     }

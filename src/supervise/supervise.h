@@ -12,12 +12,16 @@
 
 struct supervision {
     struct place_wish place;
-    bool quiet;          /* not a byte on `err` */
-    bool strict;         /* without a place to record into, nothing is run */
-    int64_t every_ns;    /* between two status lines; 0: none */
-    int64_t deadline_ns; /* for the whole run; 0: none */
-    struct sink *err;    /* for status lines and the summary; of standard error */
+    bool quiet;              /* not a byte on `err` */
+    bool strict;             /* without a place to record into, nothing is run */
+    int64_t every_ns;        /* between two status lines; 0: none */
+    int64_t deadline_ns;     /* for the whole run; 0: none */
+    const char *tensorboard; /* directory for its files; NULL: none are written */
+    struct sink *err;        /* for status lines and the summary; of standard error */
     void (*say)(void *context, const char *message); /* one sentence on standard error */
+    /* All is over and the run is where it stays: writes the page, in a process of its own that a signal
+     * may end. NULL: nothing more is to be done with it. */
+    void (*done)(void *context, const char *run);
     void *context;
 };
 
