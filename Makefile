@@ -29,6 +29,7 @@ help:
 	@echo '  make format   let clang-format write the C files'
 	@echo '  make bench    run all benchmarks'
 	@echo '  make soak     run the long tests'
+	@echo '  make diagnosis-matrix   train with faults of known size, see how often they are named'
 	@echo '  make fuzz     fuzz each parser for FUZZ_SECONDS=$(FUZZ_SECONDS)'
 	@echo '  make install  install below PREFIX=$(PREFIX), DESTDIR is respected'
 	@echo '  make clean    remove build/'
@@ -38,6 +39,7 @@ help:
 .PHONY: release
 release:
 	@tools/setup build $(ALSO)
+	@tools/web
 	$(call COMPILE,release,-Db_ndebug=true -Dpythons=$(PYTHONS))
 
 .PHONY: demo
@@ -47,7 +49,7 @@ demo: release
 
 # ThreadSanitizer does not understand the fence of the reader (-Wtsan); it runs the recorder only.
 .PHONY: test
-test: ALSO = demo
+test: ALSO = demo web browser
 test: release
 	$(call COMPILE,asan,-Dpython=disabled -Db_sanitize=address$(comma)undefined -Db_lundef=false)
 	$(call COMPILE,asan-python,-Dtests=disabled -Dman=disabled -Dpythons=$(PYTHON) -Db_sanitize=address$(comma)undefined -Db_lundef=false)
@@ -64,6 +66,14 @@ test-frameworks: release
 soak: release
 	$(call COMPILE,asan,-Db_sanitize=address$(comma)undefined -Db_lundef=false)
 	@tests/run_all $(BUILD) --soak
+
+# What has been trained in build/matrix is not trained again.
+.PHONY: diagnosis-matrix
+diagnosis-matrix: release
+	@tools/frameworks $(BUILD)
+	@STEPSCOPE_BIN=$(abspath $(BUILD)/release/stepscope) \
+	STEPSCOPE_FRAMEWORKS_PYTHON=$(abspath $(BUILD)/frameworks/bin/python) \
+	tests/diagnosis/matrix.py --folder $(BUILD)/matrix --write docs/diagnosis.md
 
 .PHONY: lint
 lint: ALSO = lint

@@ -4,18 +4,19 @@
 
 #include "base/duration.h"
 #include "cli/command.h"
+#include "cli/html_file.h"
 #include "cli/run_argument.h"
 #include "diagnose/explain.h"
 #include "diagnose/finding.h"
 #include "output/report.h"
 #include "output/report_hot.h"
 #include "output/report_tables.h"
-#include "read/run.h"
 
-static bool as_json, epochs, hot, steps;
-static const char *deadline, *fail_on;
+static bool as_json, epochs, hot, steps, force;
+static const char *deadline, *fail_on, *html;
 static double fail_share;
 static bool has_failed;
+static int page_status = EXIT_FINE;
 
 /* "10%", "0.1". */
 static bool parse_fail_share(const struct console *console, const char *text)
@@ -91,9 +92,11 @@ static int print(struct console *console, const struct report_input *input)
 static int report(struct console *console, struct ss_run *run,
                   const struct run_facts *facts, int64_t deadline_ns)
 {
+    struct step_courses courses = {0};
     struct feed feed;
     struct snapshot *snapshot;
-    int failed = feed_snapshot(&feed, run, facts, &snapshot);
+    int failed = feed_observed(&feed, run, facts, html ? step_courses_add : NULL,
+                               &courses, &snapshot);
 
     if (!failed) {
         const struct report_input input = {.snapshot = snapshot,
@@ -101,34 +104,18 @@ static int report(struct console *console, struct ss_run *run,
                                            .facts = facts,
                                            .hooks = &feed.hooks,
                                            .deadline_ns = deadline_ns};
-        failed = print(console, &input);
+        const struct html_file file = {.path = html, .force = force};
+        if (html)
+            page_status = html_file_write(console, &file, &input, &courses);
+        else
+            failed = print(console, &input);
         if (fail_on)
             look_for_failure(&input);
     }
     snapshot_free(snapshot);
     feed_release(&feed);
+    step_courses_release(&courses);
     return failed;
-}
-
-/* On a network file system the processes record elsewhere, and their files are brought home at
- * the end; until then, or if nobody was left to do it, they are still there. */
-static struct ss_run *open_run(struct console *console, const struct run_facts *facts)
-{
-    struct ss_run *run = NULL;
-
-    if (!facts->elsewhere) {
-        /* a supervisor was there: it is a run, even if nothing was recorded into it */
-        run = facts->pid > 0 ? run_open_empty(facts->path, NULL) : NULL;
-        return run ? run : run_argument_open(console, facts->path);
-    }
-    run = run_open_empty(facts->elsewhere, NULL);
-    if (run)
-        return run;
-    run = ss_run_open(facts->path, NULL);
-    console_error(console,
-                  "%s files of this run are in '%s' of the host that recorded it.",
-                  run ? "newer" : "the", facts->elsewhere);
-    return run;
 }
 
 static int report_path(struct console *console, const char *path, int64_t deadline_ns)
@@ -138,14 +125,16 @@ static int report_path(struct console *console, const char *path, int64_t deadli
     int failed = run_facts_load(&facts, path);
 
     if (!failed) {
-        run = open_run(console, &facts);
+        run = run_argument_open_recorded(console, &facts);
         failed = run ? report(console, run, &facts, deadline_ns) : SS_E_NOTRUN;
     }
     if (failed && (run || failed == SS_E_NOMEM))
         console_error(console, "cannot read run '%s': %s.", path, ss_error_text(failed));
     ss_run_close(run);
     run_facts_release(&facts);
-    return failed ? EXIT_DATA : has_failed ? EXIT_CHECK_FAILED : EXIT_FINE;
+    if (failed || page_status != EXIT_FINE)
+        return failed ? EXIT_DATA : page_status;
+    return has_failed ? EXIT_CHECK_FAILED : EXIT_FINE;
 }
 
 static bool is_usable(const struct console *console, int count, char **operands)
@@ -155,6 +144,10 @@ static bool is_usable(const struct console *console, int count, char **operands)
                       "--epochs, --hot and --steps are tables of their own: give one.");
     else if (epochs && as_json)
         console_error(console, "--epochs is a table: --json alone has the epochs too.");
+    else if (html && (epochs || hot || steps || as_json))
+        console_error(console, "--html is a report of its own: give it alone.");
+    else if (html && html[0] == '\0')
+        console_error(console, "--html is empty: give a file, or - for standard output.");
     else if (count > 0 && operands[0][0] == '\0')
         console_error(console, "the RUN is empty. Without it, the newest run is "
                                "reported.");
@@ -196,6 +189,14 @@ static const struct cli_option options[] = {
     {.name = "steps",
      .help = "a table of all steps; with --json one object a line",
      .is_given = &steps},
+    {.name = "html",
+     .argument = "FILE",
+     .help = "one HTML page with charts, which needs nothing else",
+     .value = &html},
+    {.name = "force",
+     .letter = 'f',
+     .help = "replace FILE if it is there already",
+     .is_given = &force},
     {.name = "deadline",
      .argument = "T",
      .help = "say whether the whole run ends in " DURATION_EXAMPLES,

@@ -8,9 +8,10 @@
 
 struct command {
     const char *name;
-    const char *summary;  /* for the list: one line, no full stop */
-    const char *operands; /* for the usage line: "RUN"; "": none */
-    const char *details;  /* for --help: whole lines of at most 80 columns */
+    const char *summary;            /* for the list: one line, no full stop */
+    const char *operands;           /* for the usage line: "RUN"; "": none */
+    const char *details;            /* for --help: whole lines of at most 80 columns */
+    void (*list)(struct sink *out); /* more such lines, from a table; NULL: none */
     const struct cli_option *options;
     int fewest, most;     /* operands */
     bool ends_in_command; /* the operands are a command with options of its own */
@@ -24,6 +25,7 @@ extern const struct command cmd_demo;
 extern const struct command cmd_doctor;
 extern const struct command cmd_dump;
 extern const struct command cmd_explain;
+extern const struct command cmd_export;
 extern const struct command cmd_help;
 extern const struct command cmd_info;
 extern const struct command cmd_report;

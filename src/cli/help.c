@@ -19,7 +19,17 @@ void help_overview(struct sink *out)
         "read or written.\n");
 }
 
-static void option_line(struct sink *out, const struct cli_option *option)
+enum { NARROWEST = 18 }; /* column of the options */
+
+/* Of "-q, --quiet" or "    --dir DIR". */
+static int width_of(const struct cli_option *option)
+{
+    const size_t argument = option->argument ? 1 + strlen(option->argument) : 0;
+
+    return (int)(6 + strlen(option->name) + argument);
+}
+
+static void option_line(struct sink *out, const struct cli_option *option, int width)
 {
     struct buf left = {0};
 
@@ -30,7 +40,7 @@ static void option_line(struct sink *out, const struct cli_option *option)
     buf_printf(&left, "--%s", option->name);
     if (option->argument)
         buf_printf(&left, " %s", option->argument);
-    sink_printf(out, "  %-18s  %s\n", buf_text(&left), option->help);
+    sink_printf(out, "  %-*s  %s\n", width, buf_text(&left), option->help);
     buf_release(&left);
 }
 
@@ -39,9 +49,16 @@ void help_command(struct sink *out, const struct command *command)
     static const struct cli_option help = {
         .name = "help", .letter = 'h', .help = "print this text"};
 
+    int width = NARROWEST;
+
     sink_printf(out, HELP_USAGE "\n\n", HELP_USAGE_OF(command));
-    sink_printf(out, "%s\nOptions:\n", command->details);
+    sink_text(out, command->details);
+    if (command->list)
+        command->list(out);
+    sink_text(out, "\nOptions:\n");
     for (const struct cli_option *o = command->options; o->name; o++)
-        option_line(out, o);
-    option_line(out, &help);
+        width = width_of(o) > width ? width_of(o) : width;
+    for (const struct cli_option *o = command->options; o->name; o++)
+        option_line(out, o, width);
+    option_line(out, &help, width);
 }

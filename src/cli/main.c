@@ -9,9 +9,9 @@
 #include "cli/suggest.h"
 #include "supervise/gpus.h"
 
-const struct command *const commands[] = {&cmd_run,  &cmd_report, &cmd_compare, &cmd_info,
-                                          &cmd_dump, &cmd_doctor, &cmd_explain, &cmd_demo,
-                                          &cmd_help, NULL};
+const struct command *const commands[] = {
+    &cmd_run,    &cmd_report,  &cmd_compare, &cmd_export, &cmd_info, &cmd_dump,
+    &cmd_doctor, &cmd_explain, &cmd_demo,    &cmd_help,   NULL};
 
 const struct command *command_find(const struct console *console, const char *name)
 {

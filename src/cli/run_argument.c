@@ -8,6 +8,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "read/run.h"
+
 static const char latest[] = "latest";
 
 static const char *runs_dir(void)
@@ -128,5 +130,27 @@ struct ss_run *run_argument_open(const struct console *console, const char *path
     struct ss_run *run = ss_run_open(path, &error);
     if (!run)
         console_error(console, "cannot open %s. %s", error.message, advice(error.code));
+    return run;
+}
+
+/* On a network file system the processes record elsewhere, and their files are brought home at
+ * the end; until then, or if nobody was left to do it, they are still there. */
+struct ss_run *run_argument_open_recorded(const struct console *console,
+                                          const struct run_facts *facts)
+{
+    struct ss_run *run = NULL;
+
+    if (!facts->elsewhere) {
+        /* a supervisor was there: it is a run, even if nothing was recorded into it */
+        run = facts->pid > 0 ? run_open_empty(facts->path, NULL) : NULL;
+        return run ? run : run_argument_open(console, facts->path);
+    }
+    run = run_open_empty(facts->elsewhere, NULL);
+    if (run)
+        return run;
+    run = ss_run_open(facts->path, NULL);
+    console_error(console,
+                  "%s files of this run are in '%s' of the host that recorded it.",
+                  run ? "newer" : "the", facts->elsewhere);
     return run;
 }

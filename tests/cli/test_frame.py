@@ -1,6 +1,7 @@
 """The frame that all commands share: help, options, mistakes, exit codes, output that fails."""
 
 import os
+import re
 import subprocess
 import unittest
 
@@ -15,6 +16,7 @@ Commands:
   run        run a command, record it and sum it up
   report     where the time of a run went
   compare    whether a change made the training faster or slower
+  export     a run in the format of another tool
   info       what is in a run: how long, how much, is it whole
   dump       all records of a run, in time order
   doctor     is this machine fit to measure, and what to do if not
@@ -41,6 +43,8 @@ Options:
       --epochs        a table of all epochs
       --hot           the lines of Python where each stage spent its time
       --steps         a table of all steps; with --json one object a line
+      --html FILE     one HTML page with charts, which needs nothing else
+  -f, --force         replace FILE if it is there already
       --deadline T    say whether the whole run ends in 30s, 5m or 1h
       --fail-on ID    exit code 1 if there is this finding; ID:10% from there on
   -h, --help          print this text
@@ -59,9 +63,9 @@ the number of runs that would tell. Different batch sizes are compared per
 sample.
 
 Options:
-      --json          one JSON object; docs/compare.md says what is in it
+      --json               one JSON object; docs/compare.md says what is in it
       --fail-if-slower P%  exit with 1 if a side is slower by more than P %
-  -h, --help          print this text
+  -h, --help               print this text
 """
 
 INFO_HELP = """\
@@ -165,18 +169,44 @@ the run is kept in stepscope-runs/DATE-TIME-NAME, the newest one also as
 stepscope-runs/latest. STEPSCOPE_DIR names another place, as --dir does.
 
 Options:
-      --dir DIR       where runs are kept, instead of stepscope-runs
-      --name NAME     what the run is called, instead of the command
-  -q, --quiet         print nothing at all
-      --every T       print a status line each 30s, 5m or 1h
-      --deadline T    say whether the whole run will end in time
-      --strict        do not run what cannot be recorded
+      --dir DIR          where runs are kept, instead of stepscope-runs
+      --name NAME        what the run is called, instead of the command
+  -q, --quiet            print nothing at all
+      --every T          print a status line each 30s, 5m or 1h
+      --deadline T       say whether the whole run will end in time
+      --tensorboard DIR  write curves for TensorBoard into DIR while it runs
+      --html FILE        write the report as an HTML page when it has ended
+  -f, --force            replace FILE if it is there already
+      --device-events    time what a GPU does with CUDA events (PyTorch)
+      --strict           do not run what cannot be recorded
+  -h, --help             print this text
+"""
+
+EXPORT_HELP = """\
+Usage: stepscope export [OPTIONS] FORMAT RUN OUT
+
+Writes a run so that others can read it. RUN is a directory, or the name of a
+run in stepscope-runs (or STEPSCOPE_DIR); 'latest' is the newest. OUT is a file,
+or - for standard output. It appears when it is whole. Runs that go on, were
+killed or are damaged are exported as far as they go.
+
+FORMAT is one of:
+  csv          one row a step: times by stage, loop, epoch
+  csv-spans    one row a span, in the order in which they ended
+  perfetto     a trace for ui.perfetto.dev: threads, steps, counters
+  tensorboard  a directory of event files for TensorBoard
+
+Options:
+  -f, --force         replace what is there already
   -h, --help          print this text
 """
 
-HELP = {"run": RUN_HELP, "report": REPORT_HELP, "compare": COMPARE_HELP, "info": INFO_HELP,
-        "dump": DUMP_HELP, "doctor": DOCTOR_HELP, "explain": EXPLAIN_HELP, "demo": DEMO_HELP,
-        "help": HELP_HELP}
+if "perfetto" not in stepscope("export", "?", "x", "y").stderr:  # built without nanopb
+    EXPORT_HELP = re.sub(r"  (perfetto|tensorboard) .*\n", "", EXPORT_HELP)
+
+HELP = {"run": RUN_HELP, "report": REPORT_HELP, "compare": COMPARE_HELP, "export": EXPORT_HELP,
+        "info": INFO_HELP, "dump": DUMP_HELP, "doctor": DOCTOR_HELP, "explain": EXPLAIN_HELP,
+        "demo": DEMO_HELP, "help": HELP_HELP}
 
 
 class Help(CommandTest):

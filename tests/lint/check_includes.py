@@ -24,10 +24,13 @@ MAY_INCLUDE = {
     "model": TOOLS,
     "diagnose": TOOLS | {"model"},
     "output": TOOLS | {"model", "diagnose"},
-    "supervise": TOOLS | {"model", "diagnose", "output"},
+    "export": TOOLS | {"model", "diagnose", "output"},
+    "html": TOOLS | {"model", "diagnose", "output"},
+    "supervise": TOOLS | {"model", "diagnose", "output", "export"},
     "doctor": {"base", "output", "supervise"},
     "serve": TOOLS | {"model", "diagnose", "output"},
-    "cli": TOOLS | {"model", "diagnose", "output", "supervise", "doctor", "serve", "demo"},
+    "cli": TOOLS | {"model", "diagnose", "output", "export", "html", "supervise", "doctor",
+                    "serve", "demo"},
 }
 INCLUDE = re.compile(r'^\s*#\s*include\s*"([^"]+)"')
 
