@@ -88,6 +88,7 @@ format:
 .PHONY: bench
 bench:
 	@tools/setup build bench
+	@tools/contenders $(BUILD)
 	$(call COMPILE,bench,-Dbench=true -Db_ndebug=true)
 	@bench/run_all $(BUILD)/bench
 

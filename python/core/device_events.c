@@ -29,7 +29,7 @@ enum left_out { OTHER_THREAD, OTHER_DEVICE, CAPTURED, NO_ROOM, LEFT_OUT_COUNT };
 
 bool device_events_are_on;
 
-/* All under the GIL. */
+/* All under the GIL, but for what record_event() and query_event() wait for. */
 static struct cuda_library cuda;
 static PyObject *get_device, *get_stream;
 static unsigned tries;
@@ -61,6 +61,26 @@ static bool is_fine(int result, const char *function)
     device_events_are_on = false;
     hook_status_add(target, reason);
     return false;
+}
+
+/* A driver may wait inside a call, for room in its queue or for a thread that needs the GIL. The pairs are the
+ * owner's alone, so others may have it meanwhile. */
+static int record_event(cuda_handle event, cuda_handle stream)
+{
+    int result;
+    Py_BEGIN_ALLOW_THREADS;
+    result = cuda.record_event(event, stream);
+    Py_END_ALLOW_THREADS;
+    return result;
+}
+
+static int query_event(cuda_handle event)
+{
+    int result;
+    Py_BEGIN_ALLOW_THREADS;
+    result = cuda.query_event(event);
+    Py_END_ALLOW_THREADS;
+    return result;
 }
 
 static bool make_events(void)
@@ -211,7 +231,7 @@ static bool put_span(void)
 static void look(unsigned most)
 {
     for (; most > 0 && first < next; most--) {
-        const int result = cuda.query_event(pair_at(first)->end);
+        const int result = query_event(pair_at(first)->end);
         if (result == CUDA_NOT_READY) {
             seen_at_work = ss_now();
             return;
@@ -240,7 +260,7 @@ static void record_begin(const struct hook_visit *visit, cuda_handle stream)
         left_out[NO_ROOM]++;
         return;
     }
-    if (is_fine(cuda.record_event(pair->begin, stream), "cuEventRecord")) {
+    if (is_fine(record_event(pair->begin, stream), "cuEventRecord")) {
         pair->stream = stream;
         pair->name = visit->name;
         pair->flags = SS_FLAG_PRODUCER | (visit->open->head.flags & SS_FLAG_EVAL);
@@ -277,7 +297,7 @@ void device_events_end(ss_name name)
     }
     is_open = false;
     if (!is_captured(pair->stream) &&
-        is_fine(cuda.record_event(pair->end, pair->stream), "cuEventRecord")) {
+        is_fine(record_event(pair->end, pair->stream), "cuEventRecord")) {
         next++;
     }
 }

@@ -40,7 +40,8 @@ static size_t collect(const struct snapshot *snapshot, struct batch_point *point
         if (is_new)
             points[count++] = (struct batch_point){size_of(loop), loop->quantiles.p50_ns};
     }
-    qsort(points, count, sizeof *points, compare);
+    if (count > 1)
+        qsort(points, count, sizeof *points, compare);
     return count;
 }
 

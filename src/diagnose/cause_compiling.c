@@ -58,12 +58,10 @@ static void find_storm(struct patient *patient)
 
 static void find_start(struct patient *patient)
 {
-    const struct snap_loop *loop = patient->loop;
-    const int64_t ns = patient->snapshot->thread_count
-                           ? patient->snapshot->threads[0].segment_ns[SEGMENT_COMPILE_NS]
-                           : 0;
-    const double share =
-        loop->wall_ns > 0 ? (double)ns / (double)(loop->wall_ns + ns) : 0;
+    const struct snap_thread *thread =
+        patient->snapshot->thread_count ? patient->snapshot->threads : NULL;
+    const int64_t ns = thread ? thread->segment_ns[SEGMENT_COMPILE_NS] : 0;
+    const double share = ns > 0 ? (double)ns / (double)thread->wall_ns : 0;
     struct finding *finding =
         cause_add_share(patient, "compile-heavy", (struct interval){share, share, share},
                         start_bands, "the run");

@@ -53,10 +53,12 @@ static void find_held(struct patient *patient, const struct snap_resource *clock
         snapshot_value(patient->snapshot, SS_COUNTER_ID_GPU_CLOCK_MOST, clock->subject);
     const struct snap_resource *held =
         snapshot_value(patient->snapshot, SS_COUNTER_ID_GPU_HELD, clock->subject);
-    const uint64_t idle = 1; /* the first bit only says that there is nothing to do */
+    const struct snap_resource *busy =
+        snapshot_value(patient->snapshot, SS_COUNTER_ID_GPU_BUSY, clock->subject);
+    const uint64_t wanted = 3; /* there is nothing to do, or somebody has set it so */
 
-    if (!most || !held || clock->mean >= gpu_clock_held * most->max ||
-        ((uint64_t)held->max & ~idle) == 0)
+    if (!most || !held || !busy || busy->mean < gpu_busy ||
+        clock->mean >= gpu_clock_held * most->max || ((uint64_t)held->max & ~wanted) == 0)
         return;
     const double lost = 1 - clock->mean / most->max;
     struct finding *finding = cause_add(patient, "gpu-clocks-held", FINDING_WARN,
@@ -73,6 +75,17 @@ static void find_held(struct patient *patient, const struct snap_resource *clock
                "see to its cooling and its power limit (nvidia-smi -q -d PERFORMANCE)");
 }
 
+/* Whether a process of the run has memory there: what others do with theirs, or leave, is not ours. */
+static bool is_used(const struct snap_resources *resources, uint64_t gpu)
+{
+    for (size_t i = 0; i < resources->count; i++) {
+        const struct snap_resource *row = &resources->rows[i];
+        if (row->counter == SS_COUNTER_ID_GPU_PROCESS_MEMORY && row->subject >> 32 == gpu)
+            return true;
+    }
+    return false;
+}
+
 void causes_of_gpus(struct patient *patient)
 {
     const struct snap_resources *resources = &patient->snapshot->resources;
@@ -80,7 +93,8 @@ void causes_of_gpus(struct patient *patient)
 
     for (size_t i = 0; i < resources->count; i++) {
         const struct snap_resource *row = &resources->rows[i];
-        if (row->state != SS_SYSTEM_VALUE || !isfinite(row->mean))
+        if (row->state != SS_SYSTEM_VALUE || !isfinite(row->mean) ||
+            !is_used(resources, row->subject))
             continue;
         seen |= row->counter == SS_COUNTER_ID_GPU_BUSY;
         if (row->counter == SS_COUNTER_ID_GPU_BUSY)

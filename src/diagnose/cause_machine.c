@@ -145,10 +145,17 @@ static void find_crowd(struct patient *patient)
     if (threads->mean < threads_per_core * cores || share < crowded_wait ||
         tree->mean / 1e9 < crowded_cores * cores)
         return;
-    struct finding *finding = cause_add(patient, "cpu-oversubscribed", FINDING_WARN,
-                                        (struct interval){0, share, share}, "the loop");
+    struct finding *preempted = cause_find(patient, "preempted");
+    const struct interval range = {share * waited_least, share,
+                                   fmin(1, share * waited_most)};
+    struct finding *finding =
+        cause_add(patient, "cpu-oversubscribed", FINDING_WARN, range, "the loop");
     if (!finding)
         return;
+    if (preempted) { /* the same wait, and it is known whom for */
+        preempted->severity = FINDING_INFO;
+        cause_text(preempted->unknown, "how much of it is not for its own threads");
+    }
     cause_text(finding->claim, "%.0f threads of the training share %.0f cores",
                threads->mean, cores);
     cause_text(finding->evidence,

@@ -56,8 +56,8 @@ static void hold(struct slice_order *order, struct slice_level *level,
             order->give(order->context, &edges[i]);
         return;
     }
-    memcpy(level->edges + level->count, edges, count * sizeof *edges);
-    level->count += count;
+    for (size_t i = 0; i < count; i++)
+        level->edges[level->count++] = edges[i];
 }
 
 /* Where edges of this time go from `depth`: on to the level, which waits for the span around it; NULL: to

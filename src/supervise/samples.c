@@ -14,12 +14,12 @@
 #include "supervise/sources.h"
 
 enum {
-    SLOW = 10,            /* slow sources come each tenth time */
-    YOUNG = 30,           /* rounds: a short run is to be seen too */
-    WATCHED_MOST = 4,     /* processes without a loop */
-    RECORDERS_MOST = 64,  /* processes that record, of which loops are looked for */
-    LOOPS_MOST = 256,     /* of which the newest are watched */
-    HALVINGS_BY_SIZE = 8, /* of the rate, until the file is full */
+    SLOW = 10,             /* slow sources come each tenth time */
+    YOUNG = 30,            /* rounds: a short run is to be seen too */
+    WATCHED_MOST = 4,      /* processes without a loop */
+    RECORDERS_MOST = 1024, /* processes that record, of which loops are looked for */
+    LOOPS_MOST = 256,      /* of which the newest are watched */
+    HALVINGS_BY_SIZE = 8,  /* of the rate, until the file is full */
     GPU_READINGS = 256,
     SHARE_OF_CAP = 16, /* of the bytes that a process may write */
     BLOCK = 512        /* of the numbers of blocks in a struct rusage */
@@ -216,6 +216,12 @@ static void beat(struct samples *samples)
     sample_file_flush(samples->file);
     sample_file_beat(samples->file);
     samples->beat_due_ns = now_ns() + beat_ns;
+}
+
+void samples_flush(struct samples *samples)
+{
+    if (samples)
+        sample_file_flush(samples->file);
 }
 
 static void take_all(struct samples *samples)

@@ -21,6 +21,10 @@ struct samples *samples_start(const char *dir, pid_t command, int64_t launched_n
  * threads hold loops; NULL: nobody reads the run, so all processes that record are looked at. */
 int64_t samples_take(struct samples *samples, const struct model *model);
 
+/* Writes what has been taken. For whoever reads the run next: records that come later than others of their
+ * time are in no order with them. Nothing if `samples` is NULL. */
+void samples_flush(struct samples *samples);
+
 /* The command has ended, and this is what it used in all. */
 void samples_end(struct samples *samples, const struct rusage *usage);
 

@@ -7,6 +7,7 @@
  * So what it had used, as last seen, is kept as `gone`, less what the nearest process above it that
  * lives has risen by in the same time from children. */
 #include <dirent.h>
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -76,7 +77,8 @@ static bool read_stat(struct process_source *process)
 
     snprintf(path, sizeof path, "/proc/%ld/stat", (long)process->pid);
     if (!proc_file_read(&process->stat, path, text, sizeof text) ||
-        !proc_text_process(text, &now))
+        !proc_text_process(text, &now) ||
+        (process->is_read && now.start_ticks != before.start_ticks)) /* another one */
         return false;
     use(process, TREE_CPU, ns_of_ticks(now.user + now.system + now.children),
         ns_of_ticks(now.children),
@@ -96,7 +98,19 @@ static bool has_run(struct process_source *process)
     if (before == 0 && clock_getcpuclockid(process->pid, &process->clock) != 0)
         return true;
     process->clock_ns = now_of(process->clock);
-    return process->clock_ns != before;
+    return process->clock_ns == 0 || process->clock_ns != before;
+}
+
+/* A read that failed for another reason than its end is tried again. Of the end of the command we are told
+ * otherwise. */
+static void lose(const struct source_tree *tree, struct process_source *process)
+{
+    const int why = process->stat.error;
+    const bool has_ended = why == 0 || why == ENOENT || why == ESRCH;
+
+    process->is_gone = has_ended && process->pid != tree->command;
+    if (!process->is_gone)
+        proc_file_close(&process->stat);
 }
 
 /* Bytes that went to and came from storage, with those of children that were waited for: the two cannot
@@ -211,11 +225,11 @@ static void read_processes(struct source_tree *tree, struct sample_sink *sink,
         if (process->is_watched != watched || process->is_gone)
             continue;
         if ((with_io || has_run(process)) && !read_stat(process))
-            process->is_gone = true;
-        if (process->is_gone)
+            lose(tree, process);
+        if (process->is_gone || !process->is_read)
             continue;
         const bool has_io = with_io && read_io(process);
-        if (i < PROCESSES_TOLD)
+        if (watched || i < PROCESSES_TOLD)
             tell_process(process, has_io, sink);
         if (i >= PROCESSES_KEPT_OPEN)
             close_files(process);
@@ -246,7 +260,8 @@ static void read_heirs(struct source_tree *tree)
             if (!heir || heir->is_fresh)
                 continue;
             heir->is_fresh = true;
-            heir->is_gone = !read_stat(heir);
+            if (!read_stat(heir))
+                lose(tree, heir);
             if (!heir->is_gone)
                 (void)read_io(heir);
             again |= heir->is_gone;
@@ -289,6 +304,8 @@ static void settle(struct source_tree *tree)
             close_files(process);
             continue;
         }
+        if (!find(tree, process->parent) || find(tree, process->parent)->is_gone)
+            process->clock_ns = 0; /* it has another one now: to be read again */
         memcpy(process->rose_before, process->rose, sizeof process->rose);
         memset(process->rose, 0, sizeof process->rose);
         process->is_fresh = false;

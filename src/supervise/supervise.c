@@ -176,6 +176,7 @@ static bool refresh(struct supervisor *s)
 {
     const int64_t start_ns = now_ns();
 
+    samples_flush(s->samples);
     s->feed_at_ns = start_ns + live_refresh(&s->live);
     s->refresh_from_ns = now_ns() + STATUS_PAUSES * (now_ns() - start_ns);
     return true;

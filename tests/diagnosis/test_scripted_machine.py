@@ -44,6 +44,8 @@ QUIET = [("thread.wait", LOOP_THREAD, total(1e6)), ("cpu.steal", 0, total(0)),
          ("swap.in", 0, total(0)), ("swap.out", 0, total(0)), ("tree.rss", 0, gauge(GB)),
          ("process.major_faults", PID, total(0)), ("cpu.throttles", 0, total(0))]
 
+OWN_GPU = ("gpu.process_memory", PID, gauge(GB))  # of GPU 0
+
 # What the machine did, and what must be found: id, and its share if it has one.
 MACHINES = {
     "quiet": (QUIET, None, None),
@@ -58,11 +60,15 @@ MACHINES = {
     "others": ([("thread.wait", LOOP_THREAD, total(0.3e9))], "preempted", 0.3),
     "crowd": ([("thread.wait", LOOP_THREAD, total(0.015e9)), ("tree.threads", 0, gauge(24)),
                ("tree.cpu", 0, total(1.95e9))], None, None),
-    "idle GPU": ([("gpu.busy", 0, gauge(0.2, 0.4))], "gpu-idle", 0.7),
-    "busy GPU": ([("gpu.busy", 0, gauge(0.9))], None, None),
-    "full GPU": ([("gpu.busy", 0, gauge(0.9)), ("gpu.memory_used", 0, gauge(20 * GB, 23.9 * GB)),
+    "crowded out": ([("thread.wait", LOOP_THREAD, total(0.3e9)), ("tree.threads", 0, gauge(24)),
+                     ("tree.cpu", 0, total(1.95e9))], "cpu-oversubscribed", 0.3),
+    "idle GPU": ([OWN_GPU, ("gpu.busy", 0, gauge(0.2, 0.4))], "gpu-idle", 0.7),
+    "idle GPU of nobody": ([("gpu.busy", 0, gauge(0))], None, None),
+    "idle GPU beside": ([OWN_GPU, ("gpu.busy", 0, gauge(0.9)), ("gpu.busy", 1, gauge(0))], None, None),
+    "busy GPU": ([OWN_GPU, ("gpu.busy", 0, gauge(0.9))], None, None),
+    "full GPU": ([OWN_GPU, ("gpu.busy", 0, gauge(0.9)), ("gpu.memory_used", 0, gauge(20 * GB, 23.9 * GB)),
                   ("gpu.memory_total", 0, gauge(24 * GB))], "gpu-memory-full", None),
-    "hot GPU": ([("gpu.busy", 0, gauge(0.9)), ("gpu.clock", 0, gauge(1.2e9)),
+    "hot GPU": ([OWN_GPU, ("gpu.busy", 0, gauge(0.9)), ("gpu.clock", 0, gauge(1.2e9)),
                  ("gpu.clock_most", 0, gauge(1.8e9)), ("gpu.held", 0, gauge(0x40))],
                 "gpu-clocks-held", 1 / 3),
 }
@@ -123,9 +129,10 @@ class Pretended(ReportTest):
                          "clock.0 1400\nclock_most.0 1410\nheld.0 1\n" % (24 * GB, GB))
         library = os.path.join(os.path.dirname(PROGRAM), "fake_nvml.so")
         env = {**os.environ, "STEPSCOPE_NVML": library, "FAKE_NVML": self.path("script")}
-        subprocess.run([PROGRAM, "run", "--quiet", "--dir", "runs", "--", PROGRAM, "demo", "--plain",
-                        "--steps", "600"], cwd=self.folder, env=env, check=True, timeout=300,
-                       stdout=subprocess.DEVNULL)
+        user = ('printf "pid.0 %d\\nusers.0 1000000\\n" $$ >>"$FAKE_NVML"; '
+                'exec "$0" demo --plain --steps 600')
+        subprocess.run([PROGRAM, "run", "--quiet", "--dir", "runs", "--", "sh", "-c", user, PROGRAM],
+                       cwd=self.folder, env=env, check=True, timeout=300, stdout=subprocess.DEVNULL)
         report = json.loads(self.check(["report", "--json", "runs/latest"], FINE).stdout)
         idle = next(f for f in report["findings"] if f["id"] == "gpu-idle")
         self.assertEqual(idle["severity"], "high")

@@ -55,6 +55,9 @@ def _device_rows():
         if hasattr(torch._C, "_%s_init" % kind):
             yield Hook("torch._C:_%s_init" % kind, "", kind,
                        before=lambda arguments, kind=kind: _device_begins(kind))
+    if hasattr(torch._C, "_rename_privateuse1_backend"):  # one that is plugged in later
+        yield Hook("torch._C:_rename_privateuse1_backend", "", "device",
+                   before=lambda arguments: _device_begins(arguments[0]))
 
 
 def _look_for_devices():
