@@ -51,15 +51,22 @@ demo: release
 .PHONY: test
 test: ALSO = demo web browser
 test: release
+	@$(MAKE) --no-print-directory -j 2 test-builds frameworks
+	@tests/run_all $(BUILD)
+
+.PHONY: test-builds
+test-builds:
 	$(call COMPILE,asan,-Dpython=disabled -Db_sanitize=address$(comma)undefined -Db_lundef=false)
 	$(call COMPILE,asan-python,-Dtests=disabled -Dman=disabled -Dpythons=$(PYTHON) -Db_sanitize=address$(comma)undefined -Db_lundef=false)
 	$(call COMPILE,tsan,-Dpython=disabled -Db_sanitize=thread -Db_lundef=false -Dc_args=-Wno-tsan)
+
+# Mostly waits for the network and the disk.
+.PHONY: frameworks
+frameworks:
 	@tools/frameworks $(BUILD)
-	@tests/run_all $(BUILD)
 
 .PHONY: test-frameworks
-test-frameworks: release
-	@tools/frameworks $(BUILD)
+test-frameworks: release frameworks
 	@tests/run_all $(BUILD) --frameworks
 
 .PHONY: soak
@@ -69,8 +76,7 @@ soak: release
 
 # What has been trained in build/matrix is not trained again.
 .PHONY: diagnosis-matrix
-diagnosis-matrix: release
-	@tools/frameworks $(BUILD)
+diagnosis-matrix: release frameworks
 	@STEPSCOPE_BIN=$(abspath $(BUILD)/release/stepscope) \
 	STEPSCOPE_FRAMEWORKS_PYTHON=$(abspath $(BUILD)/frameworks/bin/python) \
 	tests/diagnosis/matrix.py --folder $(BUILD)/matrix --write docs/diagnosis.md
