@@ -5,9 +5,9 @@
 
 enum {
     PORTION = 20000, /* records */
-    PAUSES = 1000    /* of the time that a refresh takes: 0.1 % of a core */
+    PAUSES = 2000    /* of the time that a refresh takes: 0.05 % of a core */
 };
-static const int64_t shortest_pause_ns = 1000000000;
+static const int64_t shortest_pause_ns = 2000000000;
 static const int64_t longest_pause_ns = 30000000000;
 
 void live_init(struct live *live, const char *dir, const struct run_facts *facts,
