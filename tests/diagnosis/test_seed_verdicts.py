@@ -28,8 +28,9 @@ VERDICTS = {
     "callback_predicts": (("callback-bound",), "Extensive.on_train_batch_end"),
     "callback_precision": (("callback-bound",), "Precision.on_train_batch_end"),
     "batch_sizes": (TINY, ""),
-    # Line 26 sleeps; samples of the same moment may have the line of the loop around it, 24.
-    "batch_sizes-0.05": (("user-code",), "batch_sizes.py:2"),
+    # Line 26 sleeps, but of the samples some have the line of the loop around it, 24. Where these are most,
+    # it may be the call of a trainer for all we know, and is only named as evidence.
+    "batch_sizes-0.05": (("user-code", "instrument-more"), "batch_sizes.py:2"),
 }
 
 
@@ -42,7 +43,8 @@ class Verdicts(KerasTest):
                 report = reports[seed]
                 self.assertIn(report["verdict"], wanted, report["findings"])
                 if words:
-                    self.assertIn(words, report["findings"][0]["claim"])
+                    first = report["findings"][0]
+                    self.assertIn(words, first["claim"] + first["evidence"])
         # An eager loop does not tell how many samples a batch has: two sizes say nothing then.
         self.assertIn("overhead-bound", reports["batch_sizes"]["unobservable"])
 
