@@ -4,45 +4,14 @@ what a trace processor does: sorts them by time, those of one time as they came,
 import collections
 import struct
 
+from protobuf_wire import fields
+
 Slice = collections.namedtuple("Slice", "track start end name category notes depth")
 Instant = collections.namedtuple("Instant", "track time name notes")
 Point = collections.namedtuple("Point", "track time value")
 
 BEGIN, END, INSTANT, COUNTER = 1, 2, 3, 4
 NAMES_START_AFRESH, NEEDS_NAMES = 1, 2
-
-
-def varint(data, at):
-    value = shift = 0
-    while True:
-        byte = data[at]
-        at += 1
-        value |= (byte & 0x7F) << shift
-        shift += 7
-        if byte < 0x80:
-            return value, at
-
-
-def fields(data):
-    """The fields of a message: number, and an int or bytes."""
-    at = 0
-    while at < len(data):
-        key, at = varint(data, at)
-        number, wire = key >> 3, key & 7
-        if wire == 0:
-            value, at = varint(data, at)
-        elif wire == 1:
-            value, at = data[at:at + 8], at + 8
-        elif wire == 2:
-            size, at = varint(data, at)
-            value, at = data[at:at + size], at + size
-            if len(value) != size:
-                raise ValueError("a message is cut off")
-        elif wire == 5:
-            value, at = data[at:at + 4], at + 4
-        else:
-            raise ValueError(f"wire type {wire}")
-        yield number, value
 
 
 def message(data):

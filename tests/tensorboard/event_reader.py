@@ -5,6 +5,11 @@ import collections
 import glob
 import os
 import struct
+import sys
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "export"))
+
+from protobuf_wire import fields  # noqa: E402 (tests/export/protobuf_wire.py)
 
 Event = collections.namedtuple("Event", "wall_s step version values")
 Value = collections.namedtuple("Value", "tag scalar text bars description plugin")
@@ -41,36 +46,6 @@ def records(data):
             raise ValueError("wrong checksum of an event")
         yield body
         at += 16 + size
-
-
-def varint(data, at):
-    value = shift = 0
-    while True:
-        byte = data[at]
-        at += 1
-        value |= (byte & 127) << shift
-        shift += 7
-        if byte < 128:
-            return value, at
-
-
-def fields(data):
-    """(number, value): an int, or the bytes of anything else; a float is its bytes too."""
-    at = 0
-    while at < len(data):
-        key, at = varint(data, at)
-        kind = key & 7
-        if kind == 0:
-            value, at = varint(data, at)
-        else:
-            size = {1: 8, 5: 4}.get(kind)
-            if size is None:
-                size, at = varint(data, at)
-            value = data[at:at + size]
-            if len(value) != size:
-                raise ValueError("cut inside a field")
-            at += size
-        yield key >> 3, value
 
 
 def read_tensor(data):

@@ -1,6 +1,5 @@
 /* Exports stream: memory does not grow with the run. And every allocation fails once. */
 #include <fcntl.h>
-#include <malloc.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -11,60 +10,8 @@
 #include <cmocka.h>
 
 #include "export/export.h"
+#include "support/failing_memory.h"
 #include "support/synth.h"
-
-/* The linker puts these in front of the real ones (--wrap). */
-void *__real_malloc(size_t size);
-void *__real_calloc(size_t count, size_t size);
-void *__real_realloc(void *old, size_t size);
-void __real_free(void *memory);
-void *__wrap_malloc(size_t size);
-void *__wrap_calloc(size_t count, size_t size);
-void *__wrap_realloc(void *old, size_t size);
-void __wrap_free(void *memory);
-
-static size_t calls_until_failure; /* 0: none fails */
-static bool has_failed;
-static int64_t in_use, most_in_use; /* bytes */
-
-static bool fails_now(void)
-{
-    if (calls_until_failure == 0 || --calls_until_failure > 0)
-        return false;
-    has_failed = true;
-    return true;
-}
-
-static void *count_in(void *memory)
-{
-    in_use += (int64_t)malloc_usable_size(memory);
-    most_in_use = in_use > most_in_use ? in_use : most_in_use;
-    return memory;
-}
-
-void *__wrap_malloc(size_t size)
-{
-    return fails_now() ? NULL : count_in(__real_malloc(size));
-}
-
-void *__wrap_calloc(size_t count, size_t size)
-{
-    return fails_now() ? NULL : count_in(__real_calloc(count, size));
-}
-
-void *__wrap_realloc(void *old, size_t size)
-{
-    if (fails_now())
-        return NULL;
-    in_use -= (int64_t)malloc_usable_size(old);
-    return count_in(__real_realloc(old, size));
-}
-
-void __wrap_free(void *memory)
-{
-    in_use -= (int64_t)malloc_usable_size(memory);
-    __real_free(memory);
-}
 
 enum { DATA = 1, COMPUTE, LAYER, UPDATE, LOSS, WHOLE, TICKS = 100000 };
 
@@ -125,9 +72,9 @@ static int64_t most_for(const struct export_format *format, uint64_t steps, int 
     struct ss_run *const run = ss_run_open_memory(&blob, 1, NULL);
 
     assert_non_null(run);
-    const int64_t before = most_in_use = in_use;
+    memory_measure();
     assert_int_equal(export(format, run, fd), 0);
-    const int64_t most = most_in_use - before;
+    const int64_t most = memory_most();
     ss_run_close(run);
     synth_free(synth);
     return most;
@@ -162,13 +109,12 @@ static void no_memory_is_an_error_and_nothing_else(void **state)
         if (!(*f)->write)
             continue;
         do {
-            calls_until_failure = ++number;
-            has_failed = false;
+            memory_fail_call(++number);
             const int failed = export(*f, run, fd);
-            calls_until_failure = 0;
+            memory_fail_call(0);
             assert_true(failed == 0 || failed == SS_E_NOMEM);
             failures += failed != 0;
-        } while (has_failed);
+        } while (memory_has_failed());
         print_message("%s: %zu allocations\n", (*f)->name, number);
         assert_true(failures > 5);
     }

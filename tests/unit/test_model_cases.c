@@ -1,6 +1,6 @@
 /* The table of cases of docs/step-model.md, each as a synthetic run with its expected books. Times
  * are in ns and small, so that sums can be checked by hand. */
-#include "support/script.h"
+#include "support/play.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -8,64 +8,9 @@
 
 #include <cmocka.h>
 
-enum { TRAIN = SS_FLAG_TRAIN, EVAL = SS_FLAG_EVAL, FAILED = SS_FLAG_FAILED };
-
-/* What a script of any framework records. */
-struct play {
-    struct script *s;
-    unsigned setup, data, transfer, forward, backward, update, zero, sync, save, compile;
-};
-
-static unsigned plain(struct script *s, const char *text, unsigned stage)
-{
-    return script_name(s, text, stage, SS_ROLE_NONE, SS_SCOPE_NONE, "");
-}
-
 static unsigned callback(struct script *s, const char *text, unsigned scope)
 {
     return script_name(s, text, SS_STAGE_CALLBACK, SS_ROLE_NONE, scope, "");
-}
-
-static unsigned optimizer(struct script *s, const char *object)
-{
-    return script_name(s, "step", SS_STAGE_OPTIMIZER, SS_ROLE_UPDATE, SS_SCOPE_NONE,
-                       object);
-}
-
-static struct play play_new(void)
-{
-    struct script *s = script_new();
-    return (struct play){.s = s,
-                         .setup = plain(s, "iter", SS_STAGE_SETUP),
-                         .data = plain(s, "next", SS_STAGE_DATA),
-                         .transfer = plain(s, "to", SS_STAGE_TRANSFER),
-                         .forward = plain(s, "forward", SS_STAGE_FORWARD),
-                         .backward = plain(s, "backward", SS_STAGE_BACKWARD),
-                         .update = optimizer(s, "Adam"),
-                         .zero = plain(s, "zero_grad", SS_STAGE_OPTIMIZER),
-                         .sync = plain(s, "item", SS_STAGE_SYNC),
-                         .save = plain(s, "save", SS_STAGE_CHECKPOINT),
-                         .compile = plain(s, "trace", SS_STAGE_COMPILE)};
-}
-
-/* A torch batch: data 10, forward 20, backward 30, update 5. */
-static void batch(const struct play *p)
-{
-    script_span(p->s, p->data, 0, 10);
-    script_span(p->s, p->forward, TRAIN, 20);
-    script_span(p->s, p->backward, 0, 30);
-    script_span(p->s, p->update, 0, 5);
-}
-
-static void end_of_iterator(const struct play *p)
-{
-    script_span(p->s, p->data, FAILED, 1);
-}
-
-static const struct snap_loop *only_loop(const struct snapshot *snapshot)
-{
-    assert_int_equal(snapshot->loop_count, 1);
-    return &snapshot->loops[0];
 }
 
 /* All steps, warm-up too: means of few steps are given over the steady ones, which are all here. */
@@ -88,7 +33,7 @@ static void keras_fit_with_callbacks_and_validation(void **state)
     unsigned begin = callback(s, "on_train_batch_begin", SS_SCOPE_BATCH_BEGIN);
     unsigned end = callback(s, "on_train_batch_end", SS_SCOPE_BATCH_END);
     unsigned epoch_end = callback(s, "on_epoch_end", SS_SCOPE_EPOCH_END);
-    unsigned evaluate = plain(s, "evaluate", SS_STAGE_EVAL);
+    unsigned evaluate = play_name(s, "evaluate", SS_STAGE_EVAL);
 
     script_pass(s, 500);
     script_point(s, SS_KIND_LOOP_BEGIN, fit);
@@ -112,7 +57,7 @@ static void keras_fit_with_callbacks_and_validation(void **state)
     script_pass(s, 40);
 
     const struct snapshot *snapshot = script_finish(s);
-    const struct snap_loop *loop = only_loop(snapshot);
+    const struct snap_loop *loop = play_only_loop(snapshot);
     assert_int_equal(loop->steps, 6);
     assert_int_equal(loop->source, SOURCE_TRAINER);
     assert_int_equal(loop->steady_ns, 6 * 55);
@@ -134,11 +79,11 @@ static void a_callback_that_predicts_keeps_its_time(void **state)
     (void)state;
     struct play p = play_new();
     unsigned end = callback(p.s, "on_train_batch_end", SS_SCOPE_BATCH_END);
-    unsigned predict = plain(p.s, "predict", SS_STAGE_INFER);
-    unsigned gc = plain(p.s, "gen2", SS_STAGE_GC);
+    unsigned predict = play_name(p.s, "predict", SS_STAGE_INFER);
+    unsigned gc = play_name(p.s, "gen2", SS_STAGE_GC);
     script_span(p.s, p.setup, 0, 3);
     for (int i = 0; i < 5; i++) {
-        batch(&p);
+        play_batch(&p, p.adam);
         script_begin(p.s, end, 0);
         script_begin(p.s, predict, 0);
         script_span(p.s, p.data, 0, 4);
@@ -147,9 +92,9 @@ static void a_callback_that_predicts_keeps_its_time(void **state)
         script_end(p.s, 0, 0);
         script_end(p.s, 0, 0);
     }
-    end_of_iterator(&p);
+    play_end_of_iterator(&p);
     const struct snapshot *snapshot = script_finish(p.s);
-    const struct snap_loop *loop = only_loop(snapshot);
+    const struct snap_loop *loop = play_only_loop(snapshot);
     assert_int_equal(loop->steps, 5);
     assert_int_equal(total(loop, SS_STAGE_CALLBACK), 5 * 10);
     assert_int_equal(total(loop, SS_STAGE_GC), 5 * 2);
@@ -174,7 +119,7 @@ static void several_steps_a_call_are_one_window(void **state)
         script_end(p.s, 0, steps[i]);
     }
     script_span(p.s, call, FAILED, 3);
-    const struct snap_loop *loop = only_loop(script_finish(p.s));
+    const struct snap_loop *loop = play_only_loop(script_finish(p.s));
     assert_int_equal(loop->steps, 10);
     assert_int_equal(loop->window_steps, 4);
     assert_int_equal(loop->steady_ns, 400);
@@ -187,7 +132,7 @@ static void the_order_of_zero_grad_does_not_matter(void **state)
     (void)state;
     for (int first = 0; first < 2; first++) {
         struct play p = play_new();
-        unsigned scheduler = plain(p.s, "scheduler", SS_STAGE_OPTIMIZER);
+        unsigned scheduler = play_name(p.s, "scheduler", SS_STAGE_OPTIMIZER);
         script_span(p.s, p.setup, 0, 3);
         for (int i = 0; i < 4; i++) {
             script_span(p.s, p.data, 0, 10);
@@ -196,7 +141,7 @@ static void the_order_of_zero_grad_does_not_matter(void **state)
             }
             script_span(p.s, p.forward, TRAIN, 20);
             script_span(p.s, p.backward, 0, 30);
-            script_span(p.s, p.update, 0, 5);
+            script_span(p.s, p.adam, 0, 5);
             script_span(p.s, scheduler, 0, 1);
             if (!first) {
                 script_span(p.s, p.zero, 0, 2);
@@ -204,8 +149,8 @@ static void the_order_of_zero_grad_does_not_matter(void **state)
             script_span(p.s, p.sync, 0, 4);
             script_pass(p.s, 6); /* tqdm */
         }
-        end_of_iterator(&p);
-        const struct snap_loop *loop = only_loop(script_finish(p.s));
+        play_end_of_iterator(&p);
+        const struct snap_loop *loop = play_only_loop(script_finish(p.s));
         assert_int_equal(loop->steps, 4);
         assert_int_equal(loop->steady_ns, 4 * 78);
         assert_int_equal(total(loop, SS_STAGE_OPTIMIZER), 4 * 8);
@@ -225,12 +170,12 @@ static void micro_batches_make_one_step(void **state)
         script_span(p.s, p.forward, TRAIN, 20);
         script_span(p.s, p.backward, 0, 30);
         if (i % 4 == 3) {
-            script_span(p.s, p.update, 0, 5);
+            script_span(p.s, p.adam, 0, 5);
         }
     }
-    end_of_iterator(&p);
+    play_end_of_iterator(&p);
     const struct snapshot *snapshot = script_finish(p.s);
-    const struct snap_loop *loop = only_loop(snapshot);
+    const struct snap_loop *loop = play_only_loop(snapshot);
     assert_int_equal(loop->steps, 10);
     assert_int_equal(loop->batches, 40);
     assert_int_equal(loop->steady_ns, 10 * 245);
@@ -243,16 +188,16 @@ static void a_gan_iteration_is_one_step(void **state)
 {
     (void)state;
     struct play p = play_new();
-    unsigned generator = optimizer(p.s, "Adam#2");
+    unsigned generator = play_optimizer(p.s, "Adam#2");
     script_span(p.s, p.setup, 0, 3);
     for (int i = 0; i < 30; i++) {
-        batch(&p);
+        play_batch(&p, p.adam);
         script_span(p.s, p.forward, TRAIN, 7);
         script_span(p.s, p.backward, 0, 8);
         script_span(p.s, generator, 0, 2);
     }
-    end_of_iterator(&p);
-    const struct snap_loop *loop = only_loop(script_finish(p.s));
+    play_end_of_iterator(&p);
+    const struct snap_loop *loop = play_only_loop(script_finish(p.s));
     assert_int_equal(loop->steps, 30);
     assert_int_equal(loop->updates, 60);
     assert_int_equal(loop->steady_ns, 30 * 82);
@@ -267,7 +212,7 @@ static void a_closure_takes_its_time_from_the_optimizer(void **state)
     script_span(p.s, p.setup, 0, 3);
     for (int i = 0; i < 4; i++) {
         script_span(p.s, p.data, 0, 10);
-        script_begin(p.s, p.update, 0);
+        script_begin(p.s, p.adam, 0);
         for (int k = 0; k < 3; k++) {
             script_span(p.s, p.forward, TRAIN, 20);
             script_span(p.s, p.backward, 0, 30);
@@ -276,8 +221,8 @@ static void a_closure_takes_its_time_from_the_optimizer(void **state)
         }
         script_end(p.s, 0, 0);
     }
-    end_of_iterator(&p);
-    const struct snap_loop *loop = only_loop(script_finish(p.s));
+    play_end_of_iterator(&p);
+    const struct snap_loop *loop = play_only_loop(script_finish(p.s));
     assert_int_equal(loop->steps, 4);
     assert_int_equal(total(loop, SS_STAGE_FORWARD), 4 * 60);
     assert_int_equal(total(loop, SS_STAGE_OPTIMIZER), 4 * 15);
@@ -295,11 +240,11 @@ static void a_teacher_is_forward(void **state)
         script_span(p.s, p.forward, EVAL, 15);
         script_span(p.s, p.forward, TRAIN, 20);
         script_span(p.s, p.backward, 0, 30);
-        script_span(p.s, p.update, 0, 5);
+        script_span(p.s, p.adam, 0, 5);
     }
-    end_of_iterator(&p);
+    play_end_of_iterator(&p);
     const struct snapshot *snapshot = script_finish(p.s);
-    const struct snap_loop *loop = only_loop(snapshot);
+    const struct snap_loop *loop = play_only_loop(snapshot);
     assert_int_equal(loop->steps, 4);
     assert_int_equal(total(loop, SS_STAGE_FORWARD), 4 * 35);
     assert_int_equal(snapshot->threads[0].segment_ns[SEGMENT_EVAL_NS], 0);
@@ -313,7 +258,7 @@ static void evaluate_in_the_body(unsigned flag)
     struct play p = play_new();
     script_span(p.s, p.setup, 0, 3);
     for (int i = 0; i < 8; i++) {
-        batch(&p);
+        play_batch(&p, p.adam);
         if (i % 4 == 3) {
             script_span(p.s, p.setup, 0, 9);
             for (int k = 0; k < 3; k++) {
@@ -321,17 +266,17 @@ static void evaluate_in_the_body(unsigned flag)
                 script_span(p.s, p.forward, flag, 12);
                 script_pass(p.s, 1);
             }
-            end_of_iterator(&p);
+            play_end_of_iterator(&p);
             script_pass(p.s, 5); /* print */
         }
     }
     script_span(p.s, p.data, 0, 10);
     script_span(p.s, p.forward, TRAIN, 20);
     script_span(p.s, p.backward, 0, 30);
-    script_span(p.s, p.update, 0, 5);
-    end_of_iterator(&p);
+    script_span(p.s, p.adam, 0, 5);
+    play_end_of_iterator(&p);
     const struct snapshot *snapshot = script_finish(p.s);
-    const struct snap_loop *loop = only_loop(snapshot);
+    const struct snap_loop *loop = play_only_loop(snapshot);
     assert_int_equal(loop->steps, 9);
     assert_int_equal(snapshot->threads[0].segment_ns[SEGMENT_EVAL_NS],
                      2 * (9 + 3 * 23 + 1));
@@ -358,15 +303,15 @@ static void saving_in_the_body_is_cut_out(void **state)
     struct play p = play_new();
     script_span(p.s, p.setup, 0, 3);
     for (int i = 0; i < 6; i++) {
-        batch(&p);
+        play_batch(&p, p.adam);
         if (i == 2) {
             script_span(p.s, p.save, 0, 1000);
         }
     }
-    end_of_iterator(&p);
+    play_end_of_iterator(&p);
     const struct snapshot *snapshot = script_finish(p.s);
-    assert_int_equal(only_loop(snapshot)->steps, 6);
-    assert_int_equal(only_loop(snapshot)->steady_ns, 6 * 65);
+    assert_int_equal(play_only_loop(snapshot)->steps, 6);
+    assert_int_equal(play_only_loop(snapshot)->steady_ns, 6 * 65);
     assert_int_equal(snapshot->threads[0].segment_ns[SEGMENT_CHECKPOINT_NS], 1000);
     script_free(p.s);
 }
@@ -377,11 +322,11 @@ static void an_iterator_each_step_is_a_stage(void **state)
     struct play p = play_new();
     for (int i = 0; i < 5; i++) {
         script_span(p.s, p.setup, 0, 8);
-        batch(&p);
+        play_batch(&p, p.adam);
     }
     script_span(p.s, p.setup, 0, 8);
-    end_of_iterator(&p);
-    const struct snap_loop *loop = only_loop(script_finish(p.s));
+    play_end_of_iterator(&p);
+    const struct snap_loop *loop = play_only_loop(script_finish(p.s));
     assert_int_equal(loop->steps, 5);
     assert_int_equal(total(loop, SS_STAGE_SETUP), 5 * 8);
     assert_int_equal(loop->steady_ns, 5 * 73);
@@ -402,7 +347,7 @@ static void jitted_calls_make_windows_from_sync_to_sync(void **state)
             script_span(p.s, p.sync, 0, 200);
         }
     }
-    const struct snap_loop *loop = only_loop(script_finish(p.s));
+    const struct snap_loop *loop = play_only_loop(script_finish(p.s));
     assert_int_equal(loop->steps, 100);
     assert_int_equal(loop->source, SOURCE_JIT);
     assert_int_equal(loop->window_steps, 10);
@@ -430,7 +375,7 @@ static void rare_jitted_functions_are_evaluation(void **state)
         }
     }
     const struct snapshot *snapshot = script_finish(p.s);
-    const struct snap_loop *loop = only_loop(snapshot);
+    const struct snap_loop *loop = play_only_loop(snapshot);
     assert_int_equal(loop->steps, 300);
     assert_int_equal(snapshot->threads[0].segment_ns[SEGMENT_EVAL_NS], 2 * 100);
     assert_int_equal(loop->steady_ns + loop->warmup_ns,
@@ -442,7 +387,7 @@ static void a_loader_thread_is_shown_and_never_added(void **state)
 {
     (void)state;
     struct play p = play_new();
-    unsigned make = plain(p.s, "make_batch", SS_STAGE_PRODUCE);
+    unsigned make = play_name(p.s, "make_batch", SS_STAGE_PRODUCE);
     script_span(p.s, p.forward, TRAIN, 50); /* before the first mark: start-up */
     for (int i = 0; i < 5; i++) {
         script_point(p.s, SS_KIND_STEP, 32);
@@ -454,7 +399,7 @@ static void a_loader_thread_is_shown_and_never_added(void **state)
     }
     script_point(p.s, SS_KIND_STEP, 32);
     const struct snapshot *snapshot = script_finish(p.s);
-    const struct snap_loop *loop = only_loop(snapshot);
+    const struct snap_loop *loop = play_only_loop(snapshot);
     assert_int_equal(loop->steps, 5);
     assert_int_equal(loop->source, SOURCE_USER);
     assert_int_equal(loop->samples, 5 * 32);
@@ -469,12 +414,12 @@ static void two_models_one_after_the_other_are_two_loops(void **state)
 {
     (void)state;
     struct play p = play_new();
-    unsigned second = optimizer(p.s, "SGD");
+    unsigned second = play_optimizer(p.s, "SGD");
     script_span(p.s, p.setup, 0, 3);
     for (int i = 0; i < 40; i++) {
-        batch(&p);
+        play_batch(&p, p.adam);
     }
-    end_of_iterator(&p);
+    play_end_of_iterator(&p);
     script_pass(p.s, 77);
     script_span(p.s, p.setup, 0, 3);
     for (int i = 0; i < 50; i++) {
@@ -483,7 +428,7 @@ static void two_models_one_after_the_other_are_two_loops(void **state)
         script_span(p.s, p.backward, 0, 30);
         script_span(p.s, second, 0, 5);
     }
-    end_of_iterator(&p);
+    play_end_of_iterator(&p);
     const struct snapshot *snapshot = script_finish(p.s);
     assert_int_equal(snapshot->loop_count, 2);
     assert_int_equal(snapshot->loops[0].steps, 50); /* most time in steps */
@@ -496,8 +441,8 @@ static void without_training_there_are_books_and_spans(void **state)
 {
     (void)state;
     struct play p = play_new();
-    unsigned outer = plain(p.s, "outer", SS_STAGE_USER);
-    unsigned inner = plain(p.s, "inner", SS_STAGE_USER);
+    unsigned outer = play_name(p.s, "outer", SS_STAGE_USER);
+    unsigned inner = play_name(p.s, "inner", SS_STAGE_USER);
     script_begin(p.s, outer, 0);
     script_pass(p.s, 10);
     script_span(p.s, inner, 0, 30);
@@ -518,14 +463,14 @@ static void a_killed_step_is_in_the_books_only(void **state)
     struct play p = play_new();
     script_span(p.s, p.setup, 0, 3);
     for (int i = 0; i < 5; i++) {
-        batch(&p);
+        play_batch(&p, p.adam);
     }
     script_span(p.s, p.data, 0, 10);
     script_begin(p.s, p.forward, TRAIN);
     script_pass(p.s, 9);
     script_end(p.s, SS_FLAG_UNFINISHED, 0);
     const struct snapshot *snapshot = script_finish(p.s);
-    const struct snap_loop *loop = only_loop(snapshot);
+    const struct snap_loop *loop = play_only_loop(snapshot);
     assert_int_equal(loop->steps, 5);
     assert_int_equal(loop->flagged_steps, 1); /* the fifth has no next start */
     assert_int_equal(loop->steady_steps, 4);
@@ -539,7 +484,7 @@ static void waits_on_other_threads_move_from_compute_to_data(void **state)
     struct play p = play_new();
     unsigned call = script_name(p.s, "train_function", SS_STAGE_COMPUTE,
                                 SS_ROLE_TRAIN_CALL, SS_SCOPE_NONE, "model");
-    unsigned wait = plain(p.s, "GetNext", SS_STAGE_DATA);
+    unsigned wait = play_name(p.s, "GetNext", SS_STAGE_DATA);
     for (int i = 0; i < 5; i++) {
         script_begin(p.s, call, TRAIN);
         script_pass(p.s, 10);
@@ -551,7 +496,7 @@ static void waits_on_other_threads_move_from_compute_to_data(void **state)
         script_pass(p.s, 2);
     }
     script_span(p.s, call, FAILED, 1);
-    const struct snap_loop *loop = only_loop(script_finish(p.s));
+    const struct snap_loop *loop = play_only_loop(script_finish(p.s));
     assert_int_equal(loop->steps, 5);
     assert_int_equal(total(loop, SS_STAGE_DATA), 150);
     assert_int_equal(total(loop, SS_STAGE_COMPUTE), 350);
@@ -573,11 +518,11 @@ static void compilation_up_to_the_first_update_is_a_segment(void **state)
         script_pass(p.s, 20);
         script_end(p.s, 0, 0);
         script_span(p.s, p.backward, 0, 30);
-        script_span(p.s, p.update, 0, 5);
+        script_span(p.s, p.adam, 0, 5);
     }
-    end_of_iterator(&p);
+    play_end_of_iterator(&p);
     const struct snapshot *snapshot = script_finish(p.s);
-    const struct snap_loop *loop = only_loop(snapshot);
+    const struct snap_loop *loop = play_only_loop(snapshot);
     assert_int_equal(snapshot->threads[0].segment_ns[SEGMENT_COMPILE_NS], 500);
     assert_int_equal(total(loop, SS_STAGE_COMPILE), 500);
     assert_int_equal(total(loop, SS_STAGE_FORWARD), 6 * 20);
@@ -589,17 +534,17 @@ static void a_user_span_around_the_loop_changes_nothing(void **state)
 {
     (void)state;
     struct play p = play_new();
-    unsigned outer = plain(p.s, "training", SS_STAGE_USER);
+    unsigned outer = play_name(p.s, "training", SS_STAGE_USER);
     script_begin(p.s, outer, 0);
     script_span(p.s, p.setup, 0, 3);
     for (int i = 0; i < 5; i++) {
-        batch(&p);
+        play_batch(&p, p.adam);
     }
-    end_of_iterator(&p);
+    play_end_of_iterator(&p);
     script_pass(p.s, 6);
     script_end(p.s, 0, 0);
     const struct snapshot *snapshot = script_finish(p.s);
-    assert_int_equal(only_loop(snapshot)->steps, 5);
+    assert_int_equal(play_only_loop(snapshot)->steps, 5);
     assert_int_equal(script_find(snapshot, "training")->self_ns, 6);
     script_free(p.s);
 }

@@ -1,6 +1,5 @@
-/* Where the rules of docs/step-model.md meet each other, or something that is not as it should be.
- * Times are in ns. */
-#include "support/script.h"
+/* Where the rules of docs/step-model.md meet each other. Times are in ns. */
+#include "support/play.h"
 
 #include <math.h>
 #include <setjmp.h>
@@ -9,104 +8,27 @@
 
 #include <cmocka.h>
 
-enum { TRAIN = SS_FLAG_TRAIN, EVAL = SS_FLAG_EVAL, FAILED = SS_FLAG_FAILED };
-
-struct play {
-    struct script *s;
-    unsigned setup, data, transfer, forward, backward, adam, sgd, zero, sync, save,
-        evaluate, compute, user, fit;
-};
-
-static unsigned plain(struct script *s, const char *text, unsigned stage)
-{
-    return script_name(s, text, stage, SS_ROLE_NONE, SS_SCOPE_NONE, "");
-}
-
-static unsigned optimizer(struct script *s, const char *object)
-{
-    return script_name(s, "step", SS_STAGE_OPTIMIZER, SS_ROLE_UPDATE, SS_SCOPE_NONE,
-                       object);
-}
-
-static unsigned jitted(struct script *s, const char *function)
-{
-    return script_name(s, function, SS_STAGE_COMPUTE, SS_ROLE_JIT_CALL, SS_SCOPE_NONE,
-                       function);
-}
-
-static struct play play_new(void)
-{
-    struct script *s = script_new();
-    return (struct play){.s = s,
-                         .setup = plain(s, "iter", SS_STAGE_SETUP),
-                         .data = plain(s, "next", SS_STAGE_DATA),
-                         .transfer = plain(s, "to", SS_STAGE_TRANSFER),
-                         .forward = plain(s, "forward", SS_STAGE_FORWARD),
-                         .backward = plain(s, "backward", SS_STAGE_BACKWARD),
-                         .adam = optimizer(s, "Adam"),
-                         .sgd = optimizer(s, "SGD"),
-                         .zero = plain(s, "zero_grad", SS_STAGE_OPTIMIZER),
-                         .sync = plain(s, "item", SS_STAGE_SYNC),
-                         .save = plain(s, "save", SS_STAGE_CHECKPOINT),
-                         .evaluate = plain(s, "evaluate", SS_STAGE_EVAL),
-                         .compute = plain(s, "fused", SS_STAGE_COMPUTE),
-                         .user = plain(s, "block", SS_STAGE_USER),
-                         .fit =
-                             script_name(s, "fit", SS_STAGE_USER, SS_ROLE_LOOP, 0, "")};
-}
-
-/* 20 + 30 + 5 */
-static void update(const struct play *p, unsigned by)
-{
-    script_span(p->s, p->forward, TRAIN, 20);
-    script_span(p->s, p->backward, 0, 30);
-    script_span(p->s, by, 0, 5);
-}
-
-/* 10 + 55 */
-static void batch(const struct play *p, unsigned by)
-{
-    script_span(p->s, p->data, 0, 10);
-    update(p, by);
-}
-
-static void end_of_iterator(const struct play *p)
-{
-    script_span(p->s, p->data, FAILED, 1);
-}
-
-static const struct snap_loop *only_loop(const struct snapshot *snapshot)
-{
-    assert_int_equal(snapshot->loop_count, 1);
-    return &snapshot->loops[0];
-}
-
-static int64_t segment(const struct snapshot *snapshot, enum model_segment which)
-{
-    return snapshot->threads[0].segment_ns[which];
-}
-
 /* Rule 3. */
 
 static void updates_win_over_jitted_calls_that_came_first(void **state)
 {
     (void)state;
     struct play p = play_new();
-    unsigned prepare = jitted(p.s, "prepare");
+    unsigned prepare = play_jitted(p.s, "prepare");
     for (int i = 0; i < 35; i++) {
         script_span(p.s, prepare, 0, 3);
     }
     for (int i = 0; i < 40; i++) {
-        batch(&p, p.adam);
+        play_batch(&p, p.adam);
         script_span(p.s, prepare, 0, 3);
     }
-    end_of_iterator(&p);
+    play_end_of_iterator(&p);
     const struct snapshot *snapshot = script_finish(p.s);
-    const struct snap_loop *loop = only_loop(snapshot);
+    const struct snap_loop *loop = play_only_loop(snapshot);
     assert_int_equal(loop->source, SOURCE_UPDATES);
     assert_int_equal(loop->steps, 40);
     assert_int_equal(loop->window_steps, 1);
-    assert_int_equal(segment(snapshot, SEGMENT_STARTUP_NS), 35 * 3);
+    assert_int_equal(play_segment(snapshot, SEGMENT_STARTUP_NS), 35 * 3);
     assert_int_equal(loop->wall_ns, 40 * 68 - 3); /* the last call leads to nothing */
     script_free(p.s);
 }
@@ -115,18 +37,19 @@ static void two_gans_one_after_the_other_count_iterations(void **state)
 {
     (void)state;
     struct play p = play_new();
-    unsigned second[2] = {optimizer(p.s, "RMSprop"), optimizer(p.s, "RMSprop#2")};
+    unsigned second[2] = {play_optimizer(p.s, "RMSprop"),
+                          play_optimizer(p.s, "RMSprop#2")};
     script_span(p.s, p.setup, 0, 3);
     for (int i = 0; i < 20; i++) {
-        batch(&p, p.adam);
-        update(&p, p.sgd);
+        play_batch(&p, p.adam);
+        play_update(&p, p.sgd);
     }
-    end_of_iterator(&p);
+    play_end_of_iterator(&p);
     for (int i = 0; i < 30; i++) {
-        batch(&p, second[0]);
-        update(&p, second[1]);
+        play_batch(&p, second[0]);
+        play_update(&p, second[1]);
     }
-    end_of_iterator(&p);
+    play_end_of_iterator(&p);
     const struct snapshot *snapshot = script_finish(p.s);
     assert_int_equal(snapshot->loop_count, 2);
     assert_int_equal(snapshot->loops[0].steps, 30);
@@ -143,16 +66,16 @@ static void a_start_by_another_optimizer_does_not_count(void **state)
     script_span(p.s, p.setup, 0, 3);
     for (int epoch = 0; epoch < 3; epoch++) {
         if (epoch > 0) {
-            batch(&p, p.sgd);
+            play_batch(&p, p.sgd);
         }
         for (int i = 0; i < 10; i++) {
-            batch(&p, p.adam);
+            play_batch(&p, p.adam);
         }
-        end_of_iterator(&p);
+        play_end_of_iterator(&p);
     }
     const struct snapshot *snapshot = script_finish(p.s);
-    assert_int_equal(only_loop(snapshot)->steps, 30);
-    assert_int_equal(segment(snapshot, SEGMENT_BETWEEN_NS), 2 * (1 + 65));
+    assert_int_equal(play_only_loop(snapshot)->steps, 30);
+    assert_int_equal(play_segment(snapshot, SEGMENT_BETWEEN_NS), 2 * (1 + 65));
     script_free(p.s);
 }
 
@@ -164,11 +87,11 @@ static void a_train_call_stands_for_the_updates_in_it(void **state)
                                 SS_SCOPE_NONE, "model");
     for (int i = 0; i < 10; i++) {
         script_begin(p.s, call, TRAIN);
-        update(&p, p.adam);
+        play_update(&p, p.adam);
         script_end(p.s, 0, 1);
     }
     script_span(p.s, call, FAILED, 2);
-    const struct snap_loop *loop = only_loop(script_finish(p.s));
+    const struct snap_loop *loop = play_only_loop(script_finish(p.s));
     assert_int_equal(loop->steps, 10);
     assert_int_equal(loop->updates, 10);
     script_free(p.s);
@@ -183,13 +106,13 @@ static void without_data_the_first_step_starts_at_the_first_train_forward(void *
     script_span(p.s, p.transfer, 0, 400); /* model.to(device) */
     script_span(p.s, p.forward, EVAL, 300);
     for (int i = 0; i < 5; i++) {
-        update(&p, p.adam);
+        play_update(&p, p.adam);
     }
     script_point(p.s, SS_KIND_EPOCH_END, 0);
     const struct snapshot *snapshot = script_finish(p.s);
-    assert_int_equal(only_loop(snapshot)->steps, 5);
-    assert_int_equal(only_loop(snapshot)->steady_ns, 5 * 55);
-    assert_int_equal(segment(snapshot, SEGMENT_STARTUP_NS), 700);
+    assert_int_equal(play_only_loop(snapshot)->steps, 5);
+    assert_int_equal(play_only_loop(snapshot)->steady_ns, 5 * 55);
+    assert_int_equal(play_segment(snapshot, SEGMENT_STARTUP_NS), 700);
     script_free(p.s);
 }
 
@@ -202,12 +125,12 @@ static void set_up_ends_start_up_without_data_too(void **state)
     script_span(p.s, p.sync, 0, 1);
     for (int i = 0; i < 5; i++) {
         script_span(p.s, p.transfer, 0, 4);
-        update(&p, p.adam);
+        play_update(&p, p.adam);
     }
     script_point(p.s, SS_KIND_EPOCH_END, 0);
     const struct snapshot *snapshot = script_finish(p.s);
-    assert_int_equal(only_loop(snapshot)->steady_ns, 5 * 59);
-    assert_int_equal(segment(snapshot, SEGMENT_STARTUP_NS), 408);
+    assert_int_equal(play_only_loop(snapshot)->steady_ns, 5 * 59);
+    assert_int_equal(play_segment(snapshot, SEGMENT_STARTUP_NS), 408);
     script_free(p.s);
 }
 
@@ -217,14 +140,14 @@ static void what_an_optimizer_transfers_leads_nothing(void **state)
     struct play p = play_new();
     script_span(p.s, p.setup, 0, 3);
     for (int i = 0; i < 5; i++) {
-        batch(&p, p.adam);
+        play_batch(&p, p.adam);
         script_begin(p.s, p.zero, 0);
         script_span(p.s, p.transfer, 0, 4);
         script_end(p.s, 0, 0);
         script_span(p.s, p.save, 0, 100);
     }
-    end_of_iterator(&p);
-    const struct snap_loop *loop = only_loop(script_finish(p.s));
+    play_end_of_iterator(&p);
+    const struct snap_loop *loop = play_only_loop(script_finish(p.s));
     assert_int_equal(loop->steps, 5);
     assert_int_equal(loop->steady_ns, 5 * 69);
     assert_int_equal(loop->stage[SS_STAGE_OPTIMIZER].total_ns, 5 * 9);
@@ -237,11 +160,11 @@ static void a_mark_before_the_end_of_the_iterator_starts_no_step(void **state)
     struct play p = play_new();
     for (int i = 0; i < 5; i++) {
         script_point(p.s, SS_KIND_STEP, 8);
-        batch(&p, p.adam);
+        play_batch(&p, p.adam);
     }
     script_point(p.s, SS_KIND_STEP, 8);
-    end_of_iterator(&p);
-    const struct snap_loop *loop = only_loop(script_finish(p.s));
+    play_end_of_iterator(&p);
+    const struct snap_loop *loop = play_only_loop(script_finish(p.s));
     assert_int_equal(loop->steps, 5);
     assert_int_equal(loop->samples, 5 * 8);
     assert_int_equal(loop->flagged_steps, 0);
@@ -258,7 +181,7 @@ static void marks_alone_make_steps_and_stop_closes_the_last(void **state)
             script_pass(p.s, 50);
         }
         script_ended(p.s, stopped ? SS_END_STOPPED : SS_END_EXITED);
-        const struct snap_loop *loop = only_loop(script_finish(p.s));
+        const struct snap_loop *loop = play_only_loop(script_finish(p.s));
         assert_int_equal(loop->steps, stopped ? 5 : 4);
         assert_int_equal(loop->flagged_steps, 0);
         script_free(p.s);
@@ -278,7 +201,7 @@ static void a_mark_inside_a_span_is_no_error_of_ours(void **state)
         script_end(p.s, 0, 0);
     }
     script_point(p.s, SS_KIND_LOOP_END, 0);
-    const struct snap_loop *loop = only_loop(script_finish(p.s));
+    const struct snap_loop *loop = play_only_loop(script_finish(p.s));
     assert_int_equal(loop->steps, 5);
     assert_int_equal(loop->negative_ns, 0);
     assert_int_equal(loop->stage[SS_STAGE_FORWARD].total_ns, 5 * 10);
@@ -293,16 +216,16 @@ static void what_lies_between_updates_of_a_new_loop_stays_there(void **state)
     struct play p = play_new();
     script_span(p.s, p.setup, 0, 3);
     for (int i = 0; i < 20; i++) {
-        batch(&p, p.adam);
+        play_batch(&p, p.adam);
     }
-    end_of_iterator(&p);
+    play_end_of_iterator(&p);
     script_pass(p.s, 70);
     for (int epoch = 0; epoch < 6; epoch++) {
         script_span(p.s, p.setup, 0, 3);
         for (int i = 0; i < 5; i++) {
-            batch(&p, p.sgd);
+            play_batch(&p, p.sgd);
         }
-        end_of_iterator(&p);
+        play_end_of_iterator(&p);
         script_span(p.s, p.evaluate, 0, 1000);
     }
     const struct snapshot *snapshot = script_finish(p.s);
@@ -310,8 +233,8 @@ static void what_lies_between_updates_of_a_new_loop_stays_there(void **state)
     assert_int_equal(snapshot->loops[0].steps, 30);
     assert_int_equal(snapshot->loops[0].segment_ns[SEGMENT_BETWEEN_NS], 5 * 4);
     assert_int_equal(snapshot->loops[0].segment_ns[SEGMENT_EVAL_NS], 5 * 1000);
-    assert_int_equal(segment(snapshot, SEGMENT_EVAL_NS), 6 * 1000);
-    assert_int_equal(segment(snapshot, SEGMENT_IDLE_NS), 1 + 70 + 3);
+    assert_int_equal(play_segment(snapshot, SEGMENT_EVAL_NS), 6 * 1000);
+    assert_int_equal(play_segment(snapshot, SEGMENT_IDLE_NS), 1 + 70 + 3);
     script_free(p.s);
 }
 
@@ -319,8 +242,8 @@ static void two_jitted_trainings_are_two_loops(void **state)
 {
     (void)state;
     struct play p = play_new();
-    unsigned first = jitted(p.s, "train_a"), second = jitted(p.s, "train_b");
-    unsigned eval = jitted(p.s, "eval_fn");
+    unsigned first = play_jitted(p.s, "train_a"), second = play_jitted(p.s, "train_b");
+    unsigned eval = play_jitted(p.s, "eval_fn");
     for (int i = 0; i < 40; i++) {
         script_span(p.s, first, TRAIN, 10);
     }
@@ -334,7 +257,7 @@ static void two_jitted_trainings_are_two_loops(void **state)
     assert_int_equal(snapshot->loop_count, 2);
     assert_int_equal(snapshot->loops[0].steps, 60);
     assert_int_equal(snapshot->loops[1].steps, 40);
-    assert_int_equal(segment(snapshot, SEGMENT_EVAL_NS), 30 * 7);
+    assert_int_equal(play_segment(snapshot, SEGMENT_EVAL_NS), 30 * 7);
     script_free(p.s);
 }
 
@@ -346,7 +269,7 @@ static void a_batch_that_is_left_out_belongs_to_the_evaluation(void **state)
     struct play p = play_new();
     script_span(p.s, p.setup, 0, 3);
     for (int i = 0; i < 6; i++) {
-        batch(&p, p.adam);
+        play_batch(&p, p.adam);
         if (i % 2 == 1) {
             for (int k = 0; k < 4; k++) {
                 script_span(p.s, p.data, 0, 10);
@@ -356,11 +279,11 @@ static void a_batch_that_is_left_out_belongs_to_the_evaluation(void **state)
             }
         }
     }
-    end_of_iterator(&p);
+    play_end_of_iterator(&p);
     const struct snapshot *snapshot = script_finish(p.s);
-    assert_int_equal(only_loop(snapshot)->negative_ns, 0);
-    assert_int_equal(only_loop(snapshot)->steps, 6);
-    assert_int_equal(segment(snapshot, SEGMENT_EVAL_NS), 3 * (4 * 10 + 3 * 12) + 1);
+    assert_int_equal(play_only_loop(snapshot)->negative_ns, 0);
+    assert_int_equal(play_only_loop(snapshot)->steps, 6);
+    assert_int_equal(play_segment(snapshot, SEGMENT_EVAL_NS), 3 * (4 * 10 + 3 * 12) + 1);
     script_free(p.s);
 }
 
@@ -368,22 +291,22 @@ static void evaluation_has_its_set_up_whatever_comes_in_between(void **state)
 {
     (void)state;
     struct play p = play_new();
-    unsigned gc = plain(p.s, "gen2", SS_STAGE_GC);
+    unsigned gc = play_name(p.s, "gen2", SS_STAGE_GC);
     script_span(p.s, p.setup, 0, 3);
     for (int i = 0; i < 6; i++) {
-        batch(&p, p.adam);
+        play_batch(&p, p.adam);
         if (i % 2 == 1) {
             script_span(p.s, p.setup, 0, 8);
             script_span(p.s, gc, 0, 4);
             script_span(p.s, p.data, 0, 10);
             script_span(p.s, p.forward, TRAIN, 12); /* only the iterator tells */
-            end_of_iterator(&p);
+            play_end_of_iterator(&p);
         }
     }
-    end_of_iterator(&p);
+    play_end_of_iterator(&p);
     const struct snapshot *snapshot = script_finish(p.s);
-    assert_int_equal(only_loop(snapshot)->steps, 6);
-    assert_int_equal(segment(snapshot, SEGMENT_EVAL_NS), 3 * (8 + 4 + 10 + 12 + 1));
+    assert_int_equal(play_only_loop(snapshot)->steps, 6);
+    assert_int_equal(play_segment(snapshot, SEGMENT_EVAL_NS), 3 * (8 + 4 + 10 + 12 + 1));
     script_free(p.s);
 }
 
@@ -393,7 +316,7 @@ static void compute_without_gradients_is_evaluation(void **state)
     struct play p = play_new();
     unsigned test = script_name(p.s, "test", SS_STAGE_COMPUTE, SS_ROLE_EVAL_CALL, 0, "");
     for (int i = 0; i < 8; i++) {
-        batch(&p, p.adam);
+        play_batch(&p, p.adam);
         if (i % 4 == 3) {
             script_span(p.s, p.data, 0, 10);
             script_span(p.s, p.compute, EVAL, 40);
@@ -401,10 +324,10 @@ static void compute_without_gradients_is_evaluation(void **state)
             script_span(p.s, test, 0, 40);
         }
     }
-    end_of_iterator(&p);
+    play_end_of_iterator(&p);
     const struct snapshot *snapshot = script_finish(p.s);
-    assert_int_equal(only_loop(snapshot)->steps, 8);
-    assert_int_equal(segment(snapshot, SEGMENT_EVAL_NS), 2 * 100 + 1);
+    assert_int_equal(play_only_loop(snapshot)->steps, 8);
+    assert_int_equal(play_segment(snapshot, SEGMENT_EVAL_NS), 2 * 100 + 1);
     script_free(p.s);
 }
 
@@ -414,7 +337,7 @@ static void a_jitted_function_before_the_first_epoch_is_not_training(void **stat
 {
     (void)state;
     struct play p = play_new();
-    unsigned init = jitted(p.s, "init"), step = jitted(p.s, "train_step");
+    unsigned init = play_jitted(p.s, "init"), step = play_jitted(p.s, "train_step");
     script_span(p.s, init, 0, 500);
     for (uint64_t epoch = 0; epoch < 3; epoch++) {
         script_point(p.s, SS_KIND_EPOCH_BEGIN, epoch);
@@ -425,13 +348,13 @@ static void a_jitted_function_before_the_first_epoch_is_not_training(void **stat
         script_pass(p.s, 6);
     }
     const struct snapshot *snapshot = script_finish(p.s);
-    const struct snap_loop *loop = only_loop(snapshot);
+    const struct snap_loop *loop = play_only_loop(snapshot);
     assert_int_equal(loop->steps, 30);
     assert_int_equal(loop->epoch_count, 3);
     for (int i = 0; i < 3; i++) {
         assert_int_equal(loop->epochs[i].steps, 10);
     }
-    assert_int_equal(segment(snapshot, SEGMENT_BETWEEN_NS), 2 * 6);
+    assert_int_equal(play_segment(snapshot, SEGMENT_BETWEEN_NS), 2 * 6);
     script_free(p.s);
 }
 
@@ -439,7 +362,7 @@ static void a_rare_function_with_gradients_is_no_evaluation(void **state)
 {
     (void)state;
     struct play p = play_new();
-    unsigned grad = jitted(p.s, "grad_fn"), apply = jitted(p.s, "apply_fn");
+    unsigned grad = play_jitted(p.s, "grad_fn"), apply = play_jitted(p.s, "apply_fn");
     for (int i = 0; i < 200; i++) {
         script_span(p.s, grad, TRAIN, 20);
         if (i % 4 == 3) {
@@ -447,7 +370,7 @@ static void a_rare_function_with_gradients_is_no_evaluation(void **state)
         }
     }
     const struct snapshot *snapshot = script_finish(p.s);
-    assert_int_equal(segment(snapshot, SEGMENT_EVAL_NS), 0);
+    assert_int_equal(play_segment(snapshot, SEGMENT_EVAL_NS), 0);
     script_free(p.s);
 }
 
@@ -455,8 +378,8 @@ static void a_rare_function_inside_a_cycle_is_cut_out(void **state)
 {
     (void)state;
     struct play p = play_new();
-    unsigned grad = jitted(p.s, "grad_fn"), apply = jitted(p.s, "apply_fn");
-    unsigned eval = jitted(p.s, "eval_fn");
+    unsigned grad = play_jitted(p.s, "grad_fn"), apply = play_jitted(p.s, "apply_fn");
+    unsigned eval = play_jitted(p.s, "eval_fn");
     for (int i = 0; i < 100; i++) {
         script_span(p.s, grad, 0, 20);
         if (i % 10 == 5) {
@@ -466,8 +389,8 @@ static void a_rare_function_inside_a_cycle_is_cut_out(void **state)
         script_span(p.s, p.sync, 0, 1);
     }
     const struct snapshot *snapshot = script_finish(p.s);
-    assert_int_equal(only_loop(snapshot)->steps, 100);
-    assert_int_equal(segment(snapshot, SEGMENT_EVAL_NS), 10 * 7);
+    assert_int_equal(play_only_loop(snapshot)->steps, 100);
+    assert_int_equal(play_segment(snapshot, SEGMENT_EVAL_NS), 10 * 7);
     script_free(p.s);
 }
 
@@ -475,7 +398,7 @@ static void jitted_calls_that_nobody_waited_for_are_in_no_statistics(void **stat
 {
     (void)state;
     struct play p = play_new();
-    unsigned step = jitted(p.s, "train_step");
+    unsigned step = play_jitted(p.s, "train_step");
     for (int i = 0; i < 45; i++) {
         script_span(p.s, step, 0, 5);
         if (i % 10 == 9) {
@@ -483,7 +406,7 @@ static void jitted_calls_that_nobody_waited_for_are_in_no_statistics(void **stat
         }
     }
     script_point(p.s, SS_KIND_LOOP_END, 0);
-    const struct snap_loop *loop = only_loop(script_finish(p.s));
+    const struct snap_loop *loop = play_only_loop(script_finish(p.s));
     assert_int_equal(loop->steps, 45);
     assert_int_equal(loop->flagged_steps, 5);
     assert_int_equal(loop->window_steps, 10);
@@ -529,10 +452,10 @@ static void what_a_device_does_is_beside_the_step(void **state)
 {
     (void)state;
     struct play p = play_new();
-    const unsigned device = plain(p.s, "device: forward", SS_STAGE_FORWARD);
+    const unsigned device = play_name(p.s, "device: forward", SS_STAGE_FORWARD);
     for (int i = 0; i < 50; i++) {
         const int64_t start_ns = script_now(p.s);
-        batch(&p, p.adam);
+        play_batch(&p, p.adam);
         script_begin(p.s, p.user, 0);
         script_begin(p.s, p.sync, 0);
         script_pass(p.s, 20);
@@ -543,7 +466,7 @@ static void what_a_device_does_is_beside_the_step(void **state)
         script_end(p.s, 0, 0);
     }
     const struct snapshot *snapshot = script_finish(p.s);
-    const struct snap_loop *loop = only_loop(snapshot);
+    const struct snap_loop *loop = play_only_loop(snapshot);
     assert_int_equal(loop->steps, 50);
     assert_float_equal(loop->stage[SS_STAGE_FORWARD].share.mid, 0.20, 1e-9);
     assert_float_equal(loop->stage[SS_STAGE_SYNC].share.mid, 0.35, 1e-9);
@@ -568,7 +491,7 @@ static void evaluation_before_the_first_step_is_in_the_books_of_the_loop(void **
         script_pass(p.s, 4);
         script_span(p.s, p.evaluate, 0, 90); /* a sanity check */
         for (int i = 0; i < 4; i++) {
-            batch(&p, p.adam);
+            play_batch(&p, p.adam);
         }
         script_point(p.s, SS_KIND_LOOP_END, 0);
     }
@@ -578,8 +501,8 @@ static void evaluation_before_the_first_step_is_in_the_books_of_the_loop(void **
         assert_int_equal(snapshot->loops[k].segment_ns[SEGMENT_EVAL_NS], 90);
         assert_int_equal(snapshot->loops[k].segment_ns[SEGMENT_STARTUP_NS], 4);
     }
-    assert_int_equal(segment(snapshot, SEGMENT_STARTUP_NS), 13 + 4 + 4);
-    assert_int_equal(segment(snapshot, SEGMENT_IDLE_NS), 13);
+    assert_int_equal(play_segment(snapshot, SEGMENT_STARTUP_NS), 13 + 4 + 4);
+    assert_int_equal(play_segment(snapshot, SEGMENT_IDLE_NS), 13);
     script_free(p.s);
 }
 
@@ -591,15 +514,15 @@ static void validation_after_the_last_batch_counts_in_its_epoch(void **state)
     for (uint64_t epoch = 0; epoch < 3; epoch++) {
         script_point(p.s, SS_KIND_EPOCH_BEGIN, epoch);
         for (int i = 0; i < 4; i++) {
-            batch(&p, p.adam);
+            play_batch(&p, p.adam);
         }
-        end_of_iterator(&p);
+        play_end_of_iterator(&p);
         script_span(p.s, p.evaluate, 0, 50);
         script_point(p.s, SS_KIND_EPOCH_END, 0);
         script_span(p.s, p.evaluate, 0, 7); /* of no epoch */
     }
     script_point(p.s, SS_KIND_LOOP_END, 0);
-    const struct snap_loop *loop = only_loop(script_finish(p.s));
+    const struct snap_loop *loop = play_only_loop(script_finish(p.s));
     for (int i = 0; i < 3; i++) {
         assert_int_equal(loop->epochs[i].steps, 4);
         assert_int_equal(loop->epochs[i].eval_ns, 50);
@@ -615,109 +538,17 @@ static void names_have_shares_in_a_loop_that_only_epochs_announce(void **state)
     script_point(p.s, SS_KIND_EPOCH_BEGIN, 0);
     script_pass(p.s, 33);
     for (int i = 0; i < 100; i++) {
-        batch(&p, p.adam);
+        play_batch(&p, p.adam);
     }
-    end_of_iterator(&p);
+    play_end_of_iterator(&p);
     const struct snapshot *snapshot = script_finish(p.s);
     assert_true(fabs(script_find(snapshot, "forward")->share.mid - 20. / 65) < 0.05);
     script_free(p.s);
 }
 
-static void a_lane_may_begin_inside_a_span(void **state)
-{
-    (void)state;
-    struct play p = play_new();
-    script_lane(p.s, 2);
-    for (int i = 0; i < 5; i++) {
-        script_begin(p.s, p.forward, TRAIN);
-        script_pass(p.s, 10);
-        script_span(p.s, p.sync, 0, 5); /* the first record */
-        script_end(p.s, 0, 0);
-        script_span(p.s, p.adam, 0, 5);
-    }
-    const struct snapshot *snapshot = script_finish(p.s);
-    assert_int_equal(only_loop(snapshot)->steps, 5);
-    assert_int_equal(snapshot->threads[0].wall_ns, 5 * 20);
-    script_free(p.s);
-}
-
-static void spans_whose_parent_is_lost_are_no_error_of_ours(void **state)
-{
-    (void)state;
-    struct play p = play_new();
-    for (int i = 0; i < 5; i++) {
-        script_begin(p.s, p.forward, TRAIN);
-        script_span(p.s, p.sync, 0, 50);
-        script_drop(p.s);
-        script_begin(p.s, p.forward, TRAIN);
-        script_span(p.s, p.sync, 0, 3);
-        script_pass(p.s, 7);
-        script_end(p.s, 0, 0);
-        script_span(p.s, p.adam, 0, 5);
-    }
-    const struct snapshot *snapshot = script_finish(p.s);
-    assert_int_equal(snapshot->negative_ns + only_loop(snapshot)->negative_ns, 0);
-    assert_int_equal(only_loop(snapshot)->steps, 5);
-    assert_true(snapshot->orphan_spans > 0);
-    script_free(p.s);
-}
-
-/* Rule 14. */
-
-static void a_step_in_a_perturbed_window_is_in_the_books_only(void **state)
-{
-    (void)state;
-    struct play p = play_new();
-    script_span(p.s, p.setup, 0, 3);
-    for (int i = 0; i < 10; i++) {
-        batch(&p, p.adam);
-        if (i == 4) {
-            script_pass(p.s, 5000);
-            script_perturbed(p.s, 5000);
-        }
-    }
-    end_of_iterator(&p);
-    const struct snap_loop *loop = only_loop(script_finish(p.s));
-    assert_int_equal(loop->steps, 10);
-    assert_int_equal(loop->flagged_steps, 1);
-    assert_int_equal(loop->quantiles.max_ns, 65);
-    script_free(p.s);
-}
-
-/* Seven steps are missing; nobody can tell how many it were. */
-static void a_step_over_missing_records_is_in_the_books_only(void **state)
-{
-    (void)state;
-    for (int batches_before = 0; batches_before < 2; batches_before++) {
-        struct play p = play_new();
-        script_span(p.s, p.setup, 0, 3);
-        for (int i = 0; i < 10; i++) {
-            batch(&p, p.adam);
-            if (i == 4) {
-                if (batches_before) {
-                    script_span(p.s, p.data, 0, 10);
-                }
-                script_pass(p.s, 7 * 65);
-                script_gap(p.s);
-            }
-        }
-        end_of_iterator(&p);
-        const struct snapshot *snapshot = script_finish(p.s);
-        const struct snap_loop *loop = only_loop(snapshot);
-        assert_int_equal(snapshot->gaps, 1);
-        /* The one before them, and the one that may have lost its beginning. */
-        assert_in_range(loop->flagged_steps, 1, 2);
-        assert_int_equal(loop->steady_steps + loop->warmup_steps,
-                         loop->steps - loop->flagged_steps);
-        assert_int_equal(loop->quantiles.max_ns, 65);
-        script_free(p.s);
-    }
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_step_over_missing_records_is_in_the_books_only),
         cmocka_unit_test(updates_win_over_jitted_calls_that_came_first),
         cmocka_unit_test(two_gans_one_after_the_other_count_iterations),
         cmocka_unit_test(a_start_by_another_optimizer_does_not_count),
@@ -742,9 +573,6 @@ int main(void)
         cmocka_unit_test(evaluation_before_the_first_step_is_in_the_books_of_the_loop),
         cmocka_unit_test(validation_after_the_last_batch_counts_in_its_epoch),
         cmocka_unit_test(names_have_shares_in_a_loop_that_only_epochs_announce),
-        cmocka_unit_test(a_lane_may_begin_inside_a_span),
-        cmocka_unit_test(spans_whose_parent_is_lost_are_no_error_of_ours),
-        cmocka_unit_test(a_step_in_a_perturbed_window_is_in_the_books_only),
     };
     return cmocka_run_group_tests_name("where rules of the step model meet", tests, NULL,
                                        NULL);

@@ -1,69 +1,8 @@
 /* No memory: every call of malloc(), calloc() and realloc() fails once. And how much it takes. */
-#include <malloc.h>
-#include <stdlib.h>
-
 #include "support/damage.h"
 #include "support/exercise.h"
+#include "support/failing_memory.h"
 #include "support/reading.h"
-
-/* The linker puts these in front of the real ones (--wrap). */
-void *__real_malloc(size_t size);
-void *__real_calloc(size_t count, size_t size);
-void *__real_realloc(void *old, size_t size);
-void __real_free(void *memory);
-void *__wrap_malloc(size_t size);
-void *__wrap_calloc(size_t count, size_t size);
-void *__wrap_realloc(void *old, size_t size);
-void __wrap_free(void *memory);
-
-static size_t calls_until_failure; /* 0: none fails */
-static bool has_failed;
-static size_t in_use, most_in_use; /* bytes */
-
-static bool fails_now(void)
-{
-    if (calls_until_failure == 0 || --calls_until_failure > 0)
-        return false;
-    has_failed = true;
-    return true;
-}
-
-static void *count_in(void *memory)
-{
-    in_use += malloc_usable_size(memory);
-    most_in_use = in_use > most_in_use ? in_use : most_in_use;
-    return memory;
-}
-
-void *__wrap_malloc(size_t size)
-{
-    return fails_now() ? NULL : count_in(__real_malloc(size));
-}
-
-void *__wrap_calloc(size_t count, size_t size)
-{
-    return fails_now() ? NULL : count_in(__real_calloc(count, size));
-}
-
-void *__wrap_realloc(void *old, size_t size)
-{
-    if (fails_now())
-        return NULL;
-    in_use -= malloc_usable_size(old);
-    return count_in(__real_realloc(old, size));
-}
-
-void __wrap_free(void *memory)
-{
-    in_use -= malloc_usable_size(memory);
-    __real_free(memory);
-}
-
-static void fail_call(size_t number)
-{
-    calls_until_failure = number;
-    has_failed = false;
-}
 
 /* Fails the first allocation of opening a run, then the second, and so on until none
  * is left. */
@@ -73,14 +12,14 @@ static void try_opening(struct ss_run *(*open_run)(void *, struct ss_error *), v
 
     do {
         struct ss_error error = {0};
-        fail_call(++number);
+        memory_fail_call(++number);
         struct ss_run *const run = open_run(what, &error);
-        calls_until_failure = 0;
+        memory_fail_call(0);
         assert_true((run != NULL) == (error.code == 0));
         if (!run)
             assert_int_equal(error.code, SS_E_NOMEM);
         ss_run_close(run);
-    } while (has_failed);
+    } while (memory_has_failed());
     assert_true(number > 20);
 }
 
@@ -122,14 +61,14 @@ static void a_cursor_is_made_or_not(void **state)
     size_t number = 0, records = 0;
 
     do {
-        fail_call(++number);
+        memory_fail_call(++number);
         struct ss_cursor *const cursor = ss_cursor_new(run, SS_ALL_LANES);
-        calls_until_failure = 0;
-        assert_true((cursor == NULL) == has_failed);
+        memory_fail_call(0);
+        assert_true((cursor == NULL) == memory_has_failed());
         for (records = 0; cursor && ss_cursor_next(cursor, &record);)
             records++;
         ss_cursor_free(cursor);
-    } while (has_failed);
+    } while (memory_has_failed());
     assert_true(records > 100);
     assert_true(number > 16);
     exercise_run(run); /* none of the failures left a trace */
@@ -150,15 +89,15 @@ static void reading_survives_every_failure(void **state)
     struct ss_run *const run = reading_open(synth);
     do {
         struct ss_cursor *const cursor = ss_cursor_new(run, SS_ALL_LANES);
-        fail_call(++number);
+        memory_fail_call(++number);
         for (size_t lane = 0; lane < ss_run_lanes(run); lane++)
             ss_run_open_spans(run, lane, open, 4);
         assert_non_null(ss_run_name(run, 0, (uint32_t)(100 * number))->text.data);
         while (ss_cursor_next(cursor, &open[0]))
             ;
-        calls_until_failure = 0;
+        memory_fail_call(0);
         ss_cursor_free(cursor);
-    } while (has_failed);
+    } while (memory_has_failed());
     assert_true(number > 5);
     exercise_run(run);
     ss_run_close(run);
@@ -184,9 +123,9 @@ static void a_refresh_without_memory_says_so_and_the_next_one_goes_on(void **sta
         synth_span(synth, lane, 0, past + lane, past + lane);
         synth_beat(synth, (uint64_t)reading_now_ns(), reading_now_ns());
         assert_int_equal(synth_write(synth, dir, "p.ssp"), 0);
-        fail_call(++number);
+        memory_fail_call(++number);
         const int code = ss_run_refresh(run);
-        calls_until_failure = 0;
+        memory_fail_call(0);
         assert_true(code == 0 || code == SS_E_NOMEM);
         failures += code != 0;
     }
@@ -217,8 +156,7 @@ static size_t memory_to_read(size_t spans, size_t *segments)
     for (size_t i = 0; i < spans; i++)
         synth_span(synth, 1 + i % 3, 1, 1000 + 10 * i, 1005 + 10 * i);
     *segments = synth_size(synth) / SS_SEGMENT_BYTES;
-    const size_t before = in_use;
-    most_in_use = in_use;
+    memory_measure();
     struct ss_run *const run = reading_open(synth);
     struct ss_cursor *const cursor = ss_cursor_new(run, SS_ALL_LANES);
     while (ss_cursor_next(cursor, &record))
@@ -227,7 +165,7 @@ static size_t memory_to_read(size_t spans, size_t *segments)
     ss_cursor_free(cursor);
     ss_run_close(run);
     synth_free(synth);
-    return most_in_use - before;
+    return (size_t)memory_most();
 }
 
 static void memory_does_not_grow_with_the_run(void **state)
