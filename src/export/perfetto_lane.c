@@ -69,9 +69,8 @@ static bool make_name(const struct ss_name_info *name, struct name_slot *slot)
 
     text_safe(&text, name->text.data, name->text.size);
     text_safe(&object, name->object.data, name->object.size);
-    const struct snap_span span = {
-        .text = buf_text(&text), .object = buf_text(&object), .scope = name->scope};
-    report_span_name(&whole, &span);
+    report_name(&whole, (struct ss_text){buf_text(&text), text.size},
+                (struct ss_text){buf_text(&object), object.size}, name->scope);
     const bool made = !text.failed && !object.failed && !whole.failed;
     if (made)
         *slot = (struct name_slot){whole.data, whole.size};

@@ -30,12 +30,6 @@ struct run_walk {
     int error;
 };
 
-/* Part of the whole work that is done when the pass is at `now_ns`. */
-struct extent {
-    ss_ns begin_ns, end_ns;
-    double before, share; /* of the passes */
-};
-
 const char *run_walk_part_text(enum run_walk_part part)
 {
     static const char *const texts[] = {"warmup", "steady", "left_out"};
@@ -55,9 +49,10 @@ ss_ns run_walk_begin_ns(const struct export_job *job)
     return begin_ns;
 }
 
-static struct extent extent_of(const struct export_job *job, double before, double share)
+struct run_walk_extent run_walk_extent(const struct export_job *job, double before,
+                                       double share)
 {
-    struct extent extent = {run_walk_begin_ns(job), 0, before, share};
+    struct run_walk_extent extent = {run_walk_begin_ns(job), 0, before, share};
 
     for (size_t i = 0; i < ss_run_processes(job->run); i++)
         if (ss_run_process(job->run, i)->end_ns > extent.end_ns)
@@ -65,7 +60,8 @@ static struct extent extent_of(const struct export_job *job, double before, doub
     return extent;
 }
 
-static void show(const struct export_job *job, const struct extent *extent, ss_ns now_ns)
+void run_walk_show(const struct export_job *job, const struct run_walk_extent *extent,
+                   ss_ns now_ns)
 {
     const double whole = (double)extent->end_ns - (double)extent->begin_ns;
     double done = whole > 0 ? ((double)now_ns - (double)extent->begin_ns) / whole : 1;
@@ -203,7 +199,7 @@ static void watch(void *context, uint32_t process, const struct ss_record *recor
 /* One pass through the run, which `clock` watches. 0 or an SS_E code. */
 static int pass(struct feed *feed, const struct clock_watch *clock,
                 const struct export_job *job, const struct sink *out,
-                const struct extent *extent)
+                const struct run_walk_extent *extent)
 {
     bool all = false;
     int failed = 0;
@@ -211,7 +207,7 @@ static int pass(struct feed *feed, const struct clock_watch *clock,
     feed_processes(feed);
     while (!failed && !all && !out->error) {
         failed = feed_some(feed, PORTION, &all);
-        show(job, extent, clock->now_ns);
+        run_walk_show(job, extent, clock->now_ns);
     }
     if (!failed && !out->error)
         feed_finish(feed);
@@ -221,7 +217,7 @@ static int pass(struct feed *feed, const struct clock_watch *clock,
 static int first_pass(const struct export_job *job, const struct sink *out,
                       struct snapshot **snapshot)
 {
-    const struct extent extent = extent_of(job, 0, 0.4);
+    const struct run_walk_extent extent = run_walk_extent(job, 0, 0.4);
     struct clock_watch clock = {0};
     struct feed feed;
     int failed = feed_init(&feed, job->run, job->facts);
@@ -239,7 +235,7 @@ static int first_pass(const struct export_job *job, const struct sink *out,
 static int second_pass(struct run_walk *walk)
 {
     const struct export_job *job = walk->job;
-    const struct extent extent = extent_of(job, 0.4, 0.6);
+    const struct run_walk_extent extent = run_walk_extent(job, 0.4, 0.6);
     struct clock_watch clock = {.reader = walk->reader};
     struct feed feed;
     int failed = feed_init(&feed, job->run, job->facts);
@@ -286,7 +282,7 @@ int run_walk_steps(const struct export_job *job, const struct run_walk_reader *r
 
 int run_walk_records(const struct export_job *job, const struct run_walk_reader *reader)
 {
-    const struct extent extent = extent_of(job, 0, 1);
+    const struct run_walk_extent extent = run_walk_extent(job, 0, 1);
     struct ss_cursor *cursor = ss_cursor_new(job->run, SS_ALL_LANES);
     struct ss_record record;
     uint32_t until_look = 0;
@@ -297,7 +293,7 @@ int run_walk_records(const struct export_job *job, const struct run_walk_reader 
         reader->record(reader->context, ss_run_lane(job->run, record.lane)->process,
                        &record);
         if (++until_look == PORTION) {
-            show(job, &extent, record.time_ns);
+            run_walk_show(job, &extent, record.time_ns);
             until_look = 0;
         }
     }

@@ -35,6 +35,16 @@ int run_walk_records(const struct export_job *job, const struct run_walk_reader 
 /* Where times begin: at the start of the command, or of the first process. */
 ss_ns run_walk_begin_ns(const struct export_job *job);
 
+/* Tells the progress of a pass that is at `now_ns`: a share of the whole work, some of which came before. */
+struct run_walk_extent {
+    ss_ns begin_ns, end_ns;
+    double before, share;
+};
+struct run_walk_extent run_walk_extent(const struct export_job *job, double before,
+                                       double share);
+void run_walk_show(const struct export_job *job, const struct run_walk_extent *extent,
+                   ss_ns now_ns);
+
 /* The times of a damaged run may be anything. */
 static inline int64_t run_walk_since(ss_ns time_ns, ss_ns begin_ns)
 {

@@ -10,21 +10,6 @@
 
 enum { PORTION = 16384 }; /* records between two looks at the progress */
 
-static void show(const struct export_job *job, const struct tensorboard *board)
-{
-    const double begin_ns = (double)run_walk_begin_ns(job);
-    double end_ns = begin_ns;
-
-    for (size_t i = 0; i < ss_run_processes(job->run); i++) {
-        const double own_ns = (double)ss_run_process(job->run, i)->end_ns;
-        end_ns = own_ns > end_ns ? own_ns : end_ns;
-    }
-    const double done =
-        end_ns > begin_ns ? ((double)board->now_ns - begin_ns) / (end_ns - begin_ns) : 1;
-    if (job->progress)
-        job->progress(job->context, done < 0 ? 0 : done > 1 ? 1 : done);
-}
-
 /* A signal that would end us ends the work first, so that nothing is left of it. */
 static volatile sig_atomic_t ending; /* the one that came; 0: none */
 
@@ -35,6 +20,7 @@ static void note_signal(int number)
 
 static int replay(const struct export_job *job, struct tensorboard *board)
 {
+    const struct run_walk_extent extent = run_walk_extent(job, 0, 1);
     struct feed feed;
     bool all = false;
     int failed = feed_init(&feed, job->run, job->facts);
@@ -45,7 +31,7 @@ static int replay(const struct export_job *job, struct tensorboard *board)
     }
     while (!failed && !all && !ending) {
         failed = feed_some(&feed, PORTION, &all);
-        show(job, board);
+        run_walk_show(job, &extent, board->now_ns);
     }
     if (!failed && !ending) {
         feed_finish(&feed);

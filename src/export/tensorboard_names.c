@@ -3,14 +3,14 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/own_counters.h"
 #include "output/report_parts.h"
 
 static const double ns_per_ms = 1e6;
 
-/* What the sampler of Python processes records of itself and of the loop thread: no metrics of the
- * training. */
-static const char *const own_counters[] = {"loop minor faults", "loop major faults",
-                                           "loop cpu", "stack samples discarded"};
+static const char *const own_counters[] = {OWN_COUNTER_MINOR_FAULTS,
+                                           OWN_COUNTER_MAJOR_FAULTS, OWN_COUNTER_CPU,
+                                           OWN_COUNTER_DISCARDED};
 
 void board_names_release(struct board_names *names)
 {
@@ -79,28 +79,13 @@ static bool is_own(struct ss_text text)
     return false;
 }
 
-/* As reports call it. */
-static void add_name(struct buf *out, const struct ss_name_info *info)
-{
-    struct buf text = {0}, object = {0};
-
-    buf_add(&text, info->text.data, info->text.size);
-    buf_add(&object, info->object.data, info->object.size);
-    const struct snap_span span = {
-        .text = buf_text(&text), .object = buf_text(&object), .scope = info->scope};
-    if (!text.failed && !object.failed)
-        report_span_name(out, &span);
-    buf_release(&text);
-    buf_release(&object);
-}
-
 static void write_row(const struct board_name *row, const struct ss_run *run,
                       struct event *event)
 {
     const struct ss_name_info *info = ss_run_name(run, row->process, row->name);
     struct buf name = {0};
 
-    add_name(&name, info);
+    report_name(&name, info->text, info->object, info->scope);
     if (row->calls > 0) {
         buf_add_text(&name, " ms");
         event_scalar(event, "callbacks", buf_text(&name),

@@ -75,16 +75,10 @@ static void put_name(struct html_page *page, const struct seen_span *span, size_
 {
     const struct ss_name_info *name =
         ss_run_name(page->report.input->run, page->report.loop->process, span->name);
-    struct buf text = {0}, object = {0}, whole = {0};
+    struct buf whole = {0};
 
-    buf_add(&text, name->text.data, name->text.size);
-    buf_add(&object, name->object.data, name->object.size);
-    report_span_name(&whole, &(struct snap_span){.text = buf_text(&text),
-                                                 .object = buf_text(&object),
-                                                 .scope = name->scope});
+    report_name(&whole, name->text, name->object, name->scope);
     html_bytes(&page->html, buf_text(&whole), whole.size, columns);
-    buf_release(&text);
-    buf_release(&object);
     buf_release(&whole);
 }
 

@@ -86,6 +86,9 @@ const char *report_segment_text(const struct report_input *input, unsigned segme
 
 /* "Adam.step", "EarlyStopping#2, batch_end": object, text and scope, as far as they differ. */
 void report_span_name(struct buf *out, const struct snap_span *span);
+/* The same for a name of the run. */
+void report_name(struct buf *out, struct ss_text text, struct ss_text object,
+                 enum ss_scope scope);
 
 /* Its share of the steady time; NAN for what is never part of a step: cuts, epoch callbacks. */
 double report_span_share(const struct snap_span *span);

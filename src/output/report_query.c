@@ -114,6 +114,21 @@ void report_span_name(struct buf *out, const struct snap_span *span)
         buf_printf(out, ", %s", scope);
 }
 
+void report_name(struct buf *out, struct ss_text text, struct ss_text object,
+                 enum ss_scope scope)
+{
+    struct buf own = {0}, owner = {0};
+
+    buf_add(&own, text.data, text.size);
+    buf_add(&owner, object.data, object.size);
+    report_span_name(out, &(struct snap_span){.text = buf_text(&own),
+                                              .object = buf_text(&owner),
+                                              .scope = scope});
+    out->failed |= own.failed || owner.failed;
+    buf_release(&own);
+    buf_release(&owner);
+}
+
 double report_span_share(const struct snap_span *span)
 {
     const bool in_steps = is_step_stage(span->stage) || span->stage == SS_STAGE_USER;
