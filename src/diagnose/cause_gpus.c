@@ -49,18 +49,14 @@ static void find_full(struct patient *patient, const struct snap_resource *used)
 
 static void find_held(struct patient *patient, const struct snap_resource *clock)
 {
+    const double lost = validity_gpu_lost(patient->snapshot, clock->subject);
+
+    if (!(lost > 1 - gpu_clock_held))
+        return;
     const struct snap_resource *most =
         snapshot_value(patient->snapshot, SS_COUNTER_ID_GPU_CLOCK_MOST, clock->subject);
     const struct snap_resource *held =
         snapshot_value(patient->snapshot, SS_COUNTER_ID_GPU_HELD, clock->subject);
-    const struct snap_resource *busy =
-        snapshot_value(patient->snapshot, SS_COUNTER_ID_GPU_BUSY, clock->subject);
-    const uint64_t wanted = 3; /* there is nothing to do, or somebody has set it so */
-
-    if (!most || !held || !busy || busy->mean < gpu_busy ||
-        clock->mean >= gpu_clock_held * most->max || ((uint64_t)held->max & ~wanted) == 0)
-        return;
-    const double lost = 1 - clock->mean / most->max;
     struct finding *finding = cause_add(patient, "gpu-clocks-held", FINDING_WARN,
                                         (struct interval){0, lost, lost}, "the loop");
     if (!finding)

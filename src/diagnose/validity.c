@@ -279,26 +279,33 @@ static void judge_pressure(struct judge *judge, const char *id, const char *what
         what, 100 * share);
 }
 
-/* GPUs whose driver holds their clocks down while they work. The first two of its reasons are none: idle, and
- * a clock that somebody has set. */
-static void judge_gpus(struct judge *judge)
+/* The first two reasons of a driver are none: idle, and a clock that somebody has set. */
+double validity_gpu_lost(const struct snapshot *snapshot, uint64_t gpu)
 {
     const uint64_t harmless = 3;
+    const struct snap_resource *held =
+        snapshot_value(snapshot, SS_COUNTER_ID_GPU_HELD, gpu);
+    const struct snap_resource *clock =
+        snapshot_value(snapshot, SS_COUNTER_ID_GPU_CLOCK, gpu);
+    const struct snap_resource *most =
+        snapshot_value(snapshot, SS_COUNTER_ID_GPU_CLOCK_MOST, gpu);
+    const struct snap_resource *busy =
+        snapshot_value(snapshot, SS_COUNTER_ID_GPU_BUSY, gpu);
+
+    if (!held || !clock || !most || !busy || !isfinite(held->max) ||
+        ((uint64_t)held->max & ~harmless) == 0 || busy->mean < gpu_busy)
+        return 0;
+    return 1 - clock->mean / most->max;
+}
+
+static void judge_gpus(struct judge *judge)
+{
     double worst = 0;
 
     for (size_t i = 0; i < judge->snapshot->resources.count; i++) {
-        const struct snap_resource *held = &judge->snapshot->resources.rows[i];
-        if (held->counter != SS_COUNTER_ID_GPU_HELD || !isfinite(held->max) ||
-            ((uint64_t)held->max & ~harmless) == 0)
-            continue;
-        const struct snap_resource *clock =
-            snapshot_value(judge->snapshot, SS_COUNTER_ID_GPU_CLOCK, held->subject);
-        const struct snap_resource *most =
-            snapshot_value(judge->snapshot, SS_COUNTER_ID_GPU_CLOCK_MOST, held->subject);
-        const struct snap_resource *busy =
-            snapshot_value(judge->snapshot, SS_COUNTER_ID_GPU_BUSY, held->subject);
-        if (clock && most && busy && busy->mean >= gpu_busy)
-            worst = fmax(worst, 1 - clock->mean / most->max);
+        const struct snap_resource *row = &judge->snapshot->resources.rows[i];
+        if (row->counter == SS_COUNTER_ID_GPU_HELD)
+            worst = fmax(worst, validity_gpu_lost(judge->snapshot, row->subject));
     }
     if (!snapshot_value(judge->snapshot, SS_COUNTER_ID_GPU_BUSY, SNAP_ANY))
         return;
