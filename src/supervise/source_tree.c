@@ -285,27 +285,35 @@ static uint64_t take_rise(struct process_source *heir, enum tree_account account
     return taken;
 }
 
+/* What a process that is gone leaves: its account, and children that have another parent now, which must be
+ * read again to know it. */
+static void bury(struct source_tree *tree, const struct process_source *process)
+{
+    struct process_source *heir = heir_of(tree, process);
+
+    for (int k = 0; k < TREE_ACCOUNTS; k++)
+        tree->gone[k] +=
+            process->used[k] -
+            (heir ? take_rise(heir, (enum tree_account)k, process->used[k]) : 0);
+    for (size_t i = 0; i < tree->count; i++)
+        if (tree->process[i].parent == process->pid)
+            tree->process[i].clock_ns = 0;
+}
+
 static void settle(struct source_tree *tree)
 {
     size_t kept = 0;
 
     read_heirs(tree);
-    for (size_t i = 0; i < tree->count; i++) {
-        const struct process_source *process = &tree->process[i];
-        struct process_source *heir = process->is_gone ? heir_of(tree, process) : NULL;
-        for (int k = 0; process->is_gone && k < TREE_ACCOUNTS; k++)
-            tree->gone[k] +=
-                process->used[k] -
-                (heir ? take_rise(heir, (enum tree_account)k, process->used[k]) : 0);
-    }
+    for (size_t i = 0; i < tree->count; i++)
+        if (tree->process[i].is_gone)
+            bury(tree, &tree->process[i]);
     for (size_t i = 0; i < tree->count; i++) {
         struct process_source *process = &tree->process[i];
         if (process->is_gone) {
             close_files(process);
             continue;
         }
-        if (!find(tree, process->parent) || find(tree, process->parent)->is_gone)
-            process->clock_ns = 0; /* it has another one now: to be read again */
         memcpy(process->rose_before, process->rose, sizeof process->rose);
         memset(process->rose, 0, sizeof process->rose);
         process->is_fresh = false;
