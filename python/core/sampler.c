@@ -3,6 +3,7 @@
 #include "sampler.h"
 
 #include "at_exit.h"
+#include "base/own_counters.h"
 #include "collector.h"
 #include "frames.h"
 #include "frames_memory.h"
@@ -120,7 +121,7 @@ static void count_discarded(void)
 {
     const uint64_t discarded = atomic_load(&totals.discarded);
     if (discarded > 0) {
-        ss_counter(ss_intern("stack samples discarded", SS_STAGE_OTHER, SS_ROLE_NONE,
+        ss_counter(ss_intern(OWN_COUNTER_DISCARDED, SS_STAGE_OTHER, SS_ROLE_NONE,
                              SS_SCOPE_NONE, NULL),
                    (double)discarded);
     }

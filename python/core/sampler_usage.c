@@ -1,5 +1,6 @@
 #include "sampler_usage.h"
 
+#include "base/own_counters.h"
 #include "record/system.h"
 #include "stepscope/recorder.h"
 #include <inttypes.h>
@@ -51,11 +52,11 @@ void usage_record(struct usage *last, uint32_t tid)
     }
     const bool has_cpu = read_cpu(&now);
     if (last->tid == tid && now.when_ns > last->when_ns) {
-        count("loop minor faults", (double)(now.minor - last->minor));
-        count("loop major faults", (double)(now.major - last->major));
+        count(OWN_COUNTER_MINOR_FAULTS, (double)(now.minor - last->minor));
+        count(OWN_COUNTER_MAJOR_FAULTS, (double)(now.major - last->major));
         if (has_cpu && last->cpu_ns >= 0) {
-            count("loop cpu", (double)(now.cpu_ns - last->cpu_ns) /
-                                  (double)(now.when_ns - last->when_ns));
+            count(OWN_COUNTER_CPU, (double)(now.cpu_ns - last->cpu_ns) /
+                                       (double)(now.when_ns - last->when_ns));
         }
     }
     *last = now;

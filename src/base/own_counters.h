@@ -1,0 +1,10 @@
+/* Counters that a process records of itself, beside those of the program: no metrics of the training. */
+#ifndef BASE_OWN_COUNTERS_H
+#define BASE_OWN_COUNTERS_H
+
+#define OWN_COUNTER_MINOR_FAULTS "loop minor faults"
+#define OWN_COUNTER_MAJOR_FAULTS "loop major faults"
+#define OWN_COUNTER_CPU "loop cpu"
+#define OWN_COUNTER_DISCARDED "stack samples discarded"
+
+#endif
