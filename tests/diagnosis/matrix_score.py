@@ -65,6 +65,11 @@ def is_confirmed(result):
     return (machine["others"] >= OTHERS or machine["steal"] >= STEAL or truth["waited"] >= WAITED)
 
 
+def is_excused(result):
+    """A healthy training that warns only of what the machine did to it."""
+    return is_confirmed(result) and all(finding["id"] in DISTURBANCES for finding in warned(result))
+
+
 def is_named(fault, finding):
     return finding["id"] in NAMED_BY[fault]
 
@@ -104,8 +109,7 @@ def judge(results):
     tops = [(result, injected(result)) for result in single]
     large = [(result, share) for result, share in tops if share is not None and share > LARGE]
     alarms = [result for result in healthy if warned(result)]
-    excused = [result for result in alarms if is_confirmed(result)
-               and all(finding["id"] in DISTURBANCES for finding in warned(result))]
+    excused = [result for result in alarms if is_excused(result)]
     both = [result for result in paired if all((fault_share(result, fault) or 0) > LARGE
                                                for fault in result["case"]["faults"])]
     return [
