@@ -136,7 +136,7 @@ def torch_block(step_of=None):
     from bench_torch import batches, loss_of, make_model
 
     model = make_model(TORCH_HIDDEN)
-    optimizer = torch.optim.Adam(model.parameters())
+    optimizer = torch.optim.Adam(model.parameters(), lr=0.0)
     loader = iter(batches())
 
     def train():

@@ -96,14 +96,15 @@ def cost_ns(core):
 def measure():
     """Runs in the interpreter that has JAX."""
     import stepscope
-    from step_pairs import StepPairs, interval
+    from step_pairs import StepPairs, enough, interval
     from stepscope import _core
 
     with tempfile.TemporaryDirectory() as place:
         stepscope.start(place, "bench")
         for wanted_ms in LENGTHS_MS:
             step = find_step(wanted_ms)
-            pairs = StepPairs(_core, PAIRS, cpu=time.process_time_ns)  # XLA has a thread
+            pairs = StepPairs(_core, enough(PAIRS, wanted_ms),
+                              cpu=time.process_time_ns)  # XLA has a thread
             while not pairs.is_done:
                 pairs.tick()
                 step()
@@ -118,5 +119,5 @@ if __name__ == "__main__":
         measure()
     else:
         framework_python.run(__file__, BENCH_PAIRS=str(PAIRS),
-                         XLA_FLAGS="--xla_cpu_multi_thread_eigen=false "
-                                   "intra_op_parallelism_threads=1")
+                             XLA_FLAGS="--xla_cpu_multi_thread_eigen=false "
+                                       "intra_op_parallelism_threads=1")

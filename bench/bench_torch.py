@@ -22,6 +22,7 @@ PAIRS = int(os.environ.get("BENCH_PAIRS", "1000"))
 PLAIN_MS, TRAINER_MS = (1, 3, 10), (3, 10)
 TARGET = 1.005
 HOOKS_NS = 3000  # of a step: 0.3 % of 1 ms
+RATE = 0.0  # a model that has learnt has gradients near 0, which take many times as long
 BATCH, INPUTS = 32, 64
 BLOCK = 10
 
@@ -60,7 +61,7 @@ def train_plain(hidden, tick):
     import torch
 
     model = make_model(hidden)
-    optimizer = torch.optim.Adam(model.parameters())
+    optimizer = torch.optim.Adam(model.parameters(), lr=RATE)
     loader = iter(batches())
     while not tick():
         batch = next(loader)
@@ -86,7 +87,7 @@ def train_lightning(hidden, tick):
             return loss
 
         def configure_optimizers(self):
-            return torch.optim.Adam(self.parameters())
+            return torch.optim.Adam(self.parameters(), lr=RATE)
 
     class Ticks(pl.Callback):
         def on_train_batch_start(self, trainer, module, batch, index):
@@ -125,7 +126,7 @@ def train_transformers(hidden, tick):
 
     args = transformers.TrainingArguments(
         "out", max_steps=1_000_000, per_device_train_batch_size=BATCH, use_cpu=True, report_to=[],
-        disable_tqdm=True, save_strategy="no", logging_strategy="no")
+        disable_tqdm=True, save_strategy="no", logging_strategy="no", learning_rate=RATE)
     with tempfile.TemporaryDirectory() as place:
         os.chdir(place)
         transformers.Trainer(Model(), args, train_dataset=Numbers(), callbacks=[Ticks()]).train()
@@ -193,7 +194,7 @@ def measure_hooks(core):
 def measure():
     """Runs in the interpreter that has the frameworks."""
     import torch
-    from step_pairs import StepPairs
+    from step_pairs import StepPairs, enough
 
     import stepscope
     from stepscope import _core
@@ -206,7 +207,7 @@ def measure():
                                      ("lightning", train_lightning, TRAINER_MS),
                                      ("transformers", train_transformers, TRAINER_MS)):
             for wanted_ms in lengths:
-                pairs = StepPairs(_core, PAIRS)
+                pairs = StepPairs(_core, enough(PAIRS, wanted_ms))
 
                 def tick():
                     pairs.tick()
