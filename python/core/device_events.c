@@ -25,7 +25,7 @@ struct pair {
     ss_ticks told; /* when the host told the device to begin */
 };
 
-enum left_out { OTHER_THREAD, OTHER_DEVICE, CAPTURED, NO_ROOM, LEFT_OUT_COUNT };
+enum left_out { OTHER_THREAD, OTHER_DEVICE, CAPTURED, NO_ROOM, AT_EXIT, LEFT_OUT_COUNT };
 
 bool device_events_are_on;
 
@@ -85,12 +85,16 @@ static int query_event(cuda_handle event)
 
 static bool make_events(void)
 {
+    if (pairs[0].begin) {
+        return true;
+    }
     for (int i = 0; i < PAIRS; i++) {
         if (!is_fine(cuda.create_event(&pairs[i].begin, 0), "cuEventCreate") ||
             !is_fine(cuda.create_event(&pairs[i].end, 0), "cuEventCreate")) {
             return false;
         }
     }
+    hook_status_add(target, NULL);
     return true;
 }
 
@@ -116,13 +120,7 @@ static bool is_ready(void)
     if (result == CUDA_NOT_INITIALIZED || !is_fine(result, "cuCtxGetCurrent") || !now) {
         return false;
     }
-    if (!context) {
-        if (!make_events()) {
-            return false;
-        }
-        context = now;
-        hook_status_add(target, NULL);
-    }
+    context = context ? context : now;
     left_out[OTHER_DEVICE] += now != context;
     return now == context;
 }
@@ -283,7 +281,7 @@ void device_events_begin(const struct hook_visit *visit)
         return;
     }
     look(POLLED);
-    if (device_events_are_on) {
+    if (device_events_are_on && make_events()) {
         record_begin(visit, stream);
     }
     step_back(mode);
@@ -312,12 +310,14 @@ static PyObject *finish(PyObject *module, PyObject *unused)
     if (device_events_are_on && is_owner && context && step_aside(&mode)) {
         look(PAIRS);
         step_back(mode);
+        left_out[AT_EXIT] = next - first;
     }
     snprintf(text, sizeof text,
              "%" PRIu64 " of another thread, %" PRIu64 " on another device, %" PRIu64
-             " while a graph was captured, %" PRIu64 " too far ahead",
+             " while a graph was captured, %" PRIu64 " too far ahead, %" PRIu64
+             " not over at the end",
              left_out[OTHER_THREAD], left_out[OTHER_DEVICE], left_out[CAPTURED],
-             left_out[NO_ROOM]);
+             left_out[NO_ROOM], left_out[AT_EXIT]);
     for (int i = 0; i < LEFT_OUT_COUNT; i++) {
         if (left_out[i]) {
             ss_mark(ss_intern("calls without device events", SS_STAGE_OTHER, SS_ROLE_NONE,

@@ -39,6 +39,7 @@ static const char *append_point(struct hook *hook, struct hook_point *point)
         return "it is hooked already";
     }
     last->next = point;
+    hook->points->shut |= point->shut;
     return NULL;
 }
 
@@ -236,6 +237,18 @@ static PyObject *note(PyObject *module, PyObject *args)
     Py_RETURN_NONE;
 }
 
+/* hook_mark(name, text): a mark that each recording of this process has. */
+static PyObject *add_mark(PyObject *module, PyObject *args)
+{
+    const char *name, *text;
+    (void)module;
+    if (!PyArg_ParseTuple(args, "ss", &name, &text)) {
+        return NULL;
+    }
+    hook_status_mark(name, text);
+    Py_RETURN_NONE;
+}
+
 static PyObject *list_statuses(PyObject *module, PyObject *unused)
 {
     (void)module;
@@ -321,6 +334,7 @@ static PyMethodDef methods[] = {
     {"hook_waits", hook_wait_switch, METH_O, NULL},
     {"device_events_start", device_events_start, METH_VARARGS, NULL},
     {"hook_note", note, METH_VARARGS, NULL},
+    {"hook_mark", add_mark, METH_VARARGS, NULL},
     {"hook_statuses", list_statuses, METH_NOARGS, NULL},
     {"hooks_off", turn_off, METH_NOARGS, NULL},
     {"hooks_on", turn_on, METH_NOARGS, NULL},

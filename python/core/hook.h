@@ -36,7 +36,8 @@ enum hook_option {
     HOOK_MOVES = 1u << 10    /* recorded only if the result is elsewhere than self */
 };
 
-struct hook_naming; /* hook_name.h */
+struct hook_naming;  /* hook_name.h */
+struct hook_samples; /* hook_samples.h */
 
 /* What most calls need comes first, in one line of the cache: between two calls of ours a framework
  * fills it with its own. */
@@ -45,12 +46,14 @@ struct hook_point {
     uint16_t flags;   /* of every span */
     uint16_t options; /* enum hook_option; 0: the fast path */
     uint64_t group;   /* OUTERMOST: one bit */
+    uint64_t shut;    /* of the first point: with all these open no point takes a call */
     struct hook_point
         *next; /* if this one does not take the call, which BY_ATTRIBUTE may say */
-    struct hook_naming *by; /* BY_*: how to name a call */
-    int named_after;        /* BY_*: which argument; 0 is self */
-    bool is_data;           /* the end of an iterator fails it: data, train calls */
-    bool is_comm;           /* what others are waited for in */
+    struct hook_naming *by;       /* BY_*: how to name a call */
+    struct hook_samples *samples; /* of data; NULL: nobody asks how many it gave */
+    int named_after;              /* BY_*: which argument; 0 is self */
+    bool is_data;                 /* the end of an iterator fails it: data, train calls */
+    bool is_comm;                 /* what others are waited for in */
     PyObject *at_home; /* MOVES: attribute that says whether an object is on the host */
     ss_name home_name; /* MOVES: of those to the host */
     PyObject *query;   /* ASKS_TRAIN */
@@ -59,8 +62,10 @@ struct hook_point {
     int64_t most;   /* HOOK_BATCHES: at most so many, also if none was seen; 0: no limit.
                    * HOOK_CALLER: so much is added */
     PyObject *before, *after; /* INFORMS: either may be NULL */
+    uint64_t numbers_inside;  /* INFORMS: groups inside of which its result is counted */
     ss_name wait_name;        /* WAITS */
 };
+#define HOOK_NEVER_OPEN ((uint64_t)1 << 63) /* a bit of no group */
 enum { HOOK_RESULT = -1, HOOK_BATCHES = -2, HOOK_CALLER = -3 };
 
 /* A name is all that it has. */
@@ -175,7 +180,7 @@ static inline void hook_enter(const struct hook_point *point, struct hook_call c
     }
     if (LIKELY(!point->options)) {
         hook_begin(point, point->name, point->flags, visit);
-    } else if (!(hook_open_groups & point->group) || point->next) {
+    } else if ((hook_open_groups & point->shut) != point->shut) {
         hook_enter_with_options(point, call, visit);
     }
 }

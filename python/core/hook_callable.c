@@ -29,8 +29,8 @@ static PyObject *call_inside(PyObject *function, PyObject *const *args, size_t n
                : PyObject_Vectorcall(function, args, nargsf, kwnames);
 }
 
-static PyObject *call(PyObject *self, PyObject *const *args, size_t nargsf,
-                      PyObject *kwnames)
+ATTR_HOT static PyObject *call(PyObject *self, PyObject *const *args, size_t nargsf,
+                               PyObject *kwnames)
 {
     struct callable *me = callable_of(self);
     if (!stack_has_room()) {

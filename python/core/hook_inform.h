@@ -11,7 +11,8 @@ int hook_inform_read(PyObject *row, struct hook_point *point);
 /* before(arguments): positional ones. */
 void hook_inform_before(const struct hook_point *point, struct hook_call call);
 
-/* after(arguments, result, failed); an exception that is being raised (result NULL) stays. */
+/* after(arguments, result, failed); an exception that is being raised (result NULL) stays. Of a row with
+ * "numbers", those in a dictionary that it gave are counted. */
 void hook_inform_after(const struct hook_point *point, struct hook_call call,
                        PyObject *result);
 

@@ -11,7 +11,7 @@ struct hook *hook_list_new(const struct hook_technique *technique, const void *k
                            struct hook_point *points);
 
 /* The hook with this key, or NULL. Hot: called for each call of a hooked function. */
-struct hook *hook_list_find(const void *key);
+ATTR_HOT struct hook *hook_list_find(const void *key);
 
 /* The i-th hook, NULL after the last one. */
 struct hook *hook_list_at(unsigned i);

@@ -37,45 +37,48 @@ static PyObject *first_of(const struct hook *hook, PyObject *self)
     return PyCFunction_Check(hook->target) ? NULL : self;
 }
 
-static PyObject *around_varargs(struct hook *hook, PyObject *self, PyObject *args)
+ATTR_HOT static PyObject *around_varargs(struct hook *hook, PyObject *self,
+                                         PyObject *args)
 {
     AROUND(hook, no_keywords, first_of(hook, self), &PyTuple_GET_ITEM(args, 0),
            PyTuple_GET_SIZE(args), original(self, args));
 }
 
-static PyObject *around_keywords(struct hook *hook, PyObject *self, PyObject *args,
-                                 PyObject *names)
+ATTR_HOT static PyObject *around_keywords(struct hook *hook, PyObject *self,
+                                          PyObject *args, PyObject *names)
 {
     AROUND(hook, with_keywords, first_of(hook, self), &PyTuple_GET_ITEM(args, 0),
            PyTuple_GET_SIZE(args), original(self, args, names));
 }
 
-static PyObject *around_noargs(struct hook *hook, PyObject *self, PyObject *unused)
+ATTR_HOT static PyObject *around_noargs(struct hook *hook, PyObject *self,
+                                        PyObject *unused)
 {
     AROUND(hook, no_keywords, first_of(hook, self), NULL, 0, original(self, unused));
 }
 
-static PyObject *around_one(struct hook *hook, PyObject *self, PyObject *one)
+ATTR_HOT static PyObject *around_one(struct hook *hook, PyObject *self, PyObject *one)
 {
     AROUND(hook, no_keywords, first_of(hook, self), &one, 1, original(self, one));
 }
 
-static PyObject *around_fast(struct hook *hook, PyObject *self, PyObject *const *args,
-                             Py_ssize_t count)
+ATTR_HOT static PyObject *around_fast(struct hook *hook, PyObject *self,
+                                      PyObject *const *args, Py_ssize_t count)
 {
     AROUND(hook, fast, first_of(hook, self), args, count, original(self, args, count));
 }
 
-static PyObject *around_fast_keywords(struct hook *hook, PyObject *self,
-                                      PyObject *const *args, Py_ssize_t count,
-                                      PyObject *names)
+ATTR_HOT static PyObject *around_fast_keywords(struct hook *hook, PyObject *self,
+                                               PyObject *const *args, Py_ssize_t count,
+                                               PyObject *names)
 {
     AROUND(hook, fast_keywords, first_of(hook, self), args, count,
            original(self, args, count, names));
 }
 
-static PyObject *around_fast_method(struct hook *hook, PyObject *self, PyTypeObject *type,
-                                    PyObject *const *args, size_t count, PyObject *names)
+ATTR_HOT static PyObject *around_fast_method(struct hook *hook, PyObject *self,
+                                             PyTypeObject *type, PyObject *const *args,
+                                             size_t count, PyObject *names)
 {
     AROUND(hook, fast_method, first_of(hook, self), args, (Py_ssize_t)count,
            original(self, type, args, count, names));

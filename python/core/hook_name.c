@@ -23,7 +23,8 @@ struct hook_naming {
     unsigned key_count;
     struct { /* where the text of a type was found last time */
         const PyTypeObject *type;
-        unsigned key;
+        const char *text;
+        unsigned version, key;
     } recent[RECENT];
 };
 
@@ -79,13 +80,25 @@ static ss_name intern(const struct hook_naming *naming, const char *object)
     return ss_intern(naming->text, naming->stage, naming->role, naming->scope, object);
 }
 
+/* Between two calls nothing of ours is in a cache, nor is what others have in libraries: a loop over
+ * some bytes is faster than a call. */
+static bool starts_with(const char *text, const char *start, size_t bytes)
+{
+    for (size_t i = 0; i < bytes; i++) {
+        if (text[i] != start[i]) {
+            return false;
+        }
+    }
+    return true;
+}
+
 /* The index of the key with this text, made if it is new; -1: there are too many. */
-static int find_key(struct hook_naming *naming, const char *text, size_t bytes)
+ATTR_HOT static int find_key(struct hook_naming *naming, const char *text, size_t bytes)
 {
     bytes = bytes < KEY_BYTES - 1 ? bytes : KEY_BYTES - 1;
     for (unsigned i = 0; i < naming->key_count; i++) {
         const char *known = naming->keys[i].text;
-        if (strncmp(known, text, bytes) == 0 && known[bytes] == '\0') {
+        if (starts_with(known, text, bytes) && known[bytes] == '\0') {
             return (int)i;
         }
     }
@@ -105,17 +118,18 @@ static int find_key(struct hook_naming *naming, const char *text, size_t bytes)
 
 static int key_of_type(struct hook_naming *naming, const PyTypeObject *type)
 {
-    const char *text = hook_instance_type(type);
     const size_t at = ((uintptr_t)type >> 6) % RECENT;
-    if (naming->recent[at].type == type) { /* or another type where it was */
-        const unsigned key = naming->recent[at].key;
-        if (strncmp(naming->keys[key].text, text, KEY_BYTES - 1) == 0) {
-            return (int)key;
-        }
+    const unsigned version = type->tp_version_tag; /* never that of another; 0: none */
+    if (naming->recent[at].type == type && naming->recent[at].text == type->tp_name &&
+        naming->recent[at].version == version && version != 0) {
+        return (int)naming->recent[at].key;
     }
+    const char *text = hook_instance_type(type);
     const int key = find_key(naming, text, strlen(text));
     if (key >= 0) {
         naming->recent[at].type = type;
+        naming->recent[at].text = type->tp_name;
+        naming->recent[at].version = version;
         naming->recent[at].key = (unsigned)key;
     }
     return key;
@@ -127,20 +141,39 @@ static int key_of_instance(struct hook_naming *naming, PyObject *object)
     return find_key(naming, text, strlen(text));
 }
 
-static int key_of_attribute(struct hook_naming *naming, PyObject *self)
+/* To raise what is then forgotten takes longer than all the rest. */
+#if PY_VERSION_HEX >= 0x030d0000
+#define find_attribute PyObject_GetOptionalAttr
+#else
+#define find_attribute _PyObject_LookupAttr
+#endif
+
+/* The text of an attribute; NULL without an exception if it has none. */
+static const char *text_of(struct hook_subject *subject, PyObject *attribute,
+                           size_t *bytes)
 {
-    PyObject *value = PyObject_GetAttr(self, naming->attribute);
-    Py_ssize_t bytes = 0;
-    const char *text =
-        value && PyUnicode_Check(value) ? PyUnicode_AsUTF8AndSize(value, &bytes) : NULL;
-    int key = -1;
-    if (text && strncmp(text, naming->prefix, naming->prefix_bytes) == 0) {
-        const char *object = text + naming->prefix_bytes;
-        key = find_key(naming, object, strcspn(object, "."));
+    if (subject->attribute != attribute) {
+        Py_CLEAR(subject->value);
+        subject->attribute = attribute;
+        if (find_attribute(subject->self, attribute, &subject->value) < 0) {
+            PyErr_Clear();
+        }
     }
-    Py_XDECREF(value);
-    PyErr_Clear();
-    return key;
+    PyObject *value = subject->value;
+    if (!value || !PyUnicode_Check(value)) {
+        return NULL;
+    }
+    if (LIKELY(PyUnicode_IS_COMPACT_ASCII(value))) {
+        *bytes = (size_t)PyUnicode_GET_LENGTH(value);
+        return PyUnicode_DATA(value);
+    }
+    Py_ssize_t length = 0;
+    const char *text = PyUnicode_AsUTF8AndSize(value, &length);
+    *bytes = (size_t)length;
+    if (!text) {
+        PyErr_Clear();
+    }
+    return text;
 }
 
 static int key_of_caller(struct hook_naming *naming)
@@ -151,18 +184,40 @@ static int key_of_caller(struct hook_naming *naming)
     return key;
 }
 
-bool hook_naming_of(struct hook_naming *naming, unsigned options, PyObject *self,
-                    ss_name *name)
+static int key_of_attribute(struct hook_naming *naming, struct hook_subject *subject)
 {
-    if (!self) {
+    size_t bytes = 0;
+    const char *text = text_of(subject, naming->attribute, &bytes);
+    if (!text || bytes < naming->prefix_bytes ||
+        !starts_with(text, naming->prefix, naming->prefix_bytes)) {
+        return -1;
+    }
+    const int key = naming->caller ? key_of_caller(naming) : -1;
+    if (key >= 0) {
+        return key;
+    }
+    const size_t start = naming->prefix_bytes;
+    size_t end = start;
+    while (end < bytes && text[end] != '.') {
+        end++;
+    }
+    return find_key(naming, text + start, end - start);
+}
+
+bool hook_naming_of(struct hook_naming *naming, unsigned options,
+                    struct hook_subject *subject, ss_name *name)
+{
+    if (!subject->self) {
         return false;
     }
-    int at = options & HOOK_BY_ATTRIBUTE  ? key_of_attribute(naming, self)
-             : options & HOOK_BY_INSTANCE ? key_of_instance(naming, self)
-                                          : key_of_type(naming, Py_TYPE(self));
-    if (at >= 0 && naming->caller) {
-        const int found = key_of_caller(naming);
-        at = found >= 0 ? found : at;
+    int at = -1;
+    if (options & HOOK_BY_ATTRIBUTE) {
+        at = key_of_attribute(naming, subject);
+    } else {
+        at = naming->caller ? key_of_caller(naming) : -1;
+        at = at >= 0                      ? at
+             : options & HOOK_BY_INSTANCE ? key_of_instance(naming, subject->self)
+                                          : key_of_type(naming, Py_TYPE(subject->self));
     }
     if (at >= 0) {
         *name = naming->keys[at].name;

@@ -21,8 +21,15 @@ int hook_naming_filter(struct hook_naming *naming, PyObject *attribute,
  * without this. */
 void hook_naming_from_caller(struct hook_naming *naming, PyObject *variable);
 
+/* What is asked of the same call: its self, and the text of it that was read last. */
+struct hook_subject {
+    PyObject *self;
+    PyObject *attribute; /* which one that was; NULL: none yet */
+    PyObject *value;     /* to be released by whoever asks; NULL: there is none */
+};
+
 /* False: the call is not for this point. No exception is left. */
-ATTR_HOT bool hook_naming_of(struct hook_naming *naming, unsigned options, PyObject *self,
-                             ss_name *name);
+ATTR_HOT bool hook_naming_of(struct hook_naming *naming, unsigned options,
+                             struct hook_subject *subject, ss_name *name);
 
 #endif

@@ -1,6 +1,5 @@
 #include "hook_pair.h"
 
-#include "base/compiler.h"
 #include <string.h>
 
 enum { PAIRS_MOST = 16 };

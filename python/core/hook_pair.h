@@ -5,13 +5,14 @@
 
 #include "core.h"
 
+#include "base/compiler.h"
 #include "stepscope/recorder.h"
 #include <stdbool.h>
 
 /* The object is only compared, never used. */
-void hook_pair_begin(const PyObject *object, ss_name name);
+ATTR_HOT void hook_pair_begin(const PyObject *object, ss_name name);
 
 /* False if none was begun with this object. Those begun after it are forgotten. */
-bool hook_pair_end(const PyObject *object, ss_name *name);
+ATTR_HOT bool hook_pair_end(const PyObject *object, ss_name *name);
 
 #endif

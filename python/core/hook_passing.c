@@ -5,8 +5,8 @@
 
 static _Thread_local struct hook *called __attribute__((tls_model(SS_TLS_MODEL)));
 
-static PyObject *call_passing(PyObject *callable, PyObject *const *args, size_t nargsf,
-                              PyObject *kwnames)
+ATTR_HOT static PyObject *call_passing(PyObject *callable, PyObject *const *args,
+                                       size_t nargsf, PyObject *kwnames)
 {
     struct hook *hook = hook_list_find(callable);
     struct hook *outer = called;

@@ -6,13 +6,14 @@
 #include "hook_instance.h"
 #include "hook_name.h"
 #include "hook_pair.h"
+#include "hook_samples.h"
 #include "hook_wait.h"
 #include "span_stack.h"
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum { GROUPS_MOST = 64 };
+enum { GROUPS_MOST = 63 };
 
 bool hook_is_on = true;
 static unsigned condition; /* flags of every span that begins now */
@@ -35,10 +36,13 @@ static PyObject *argument_of(struct hook_call call, Py_ssize_t at)
 static unsigned ask_train(PyObject *query)
 {
     PyObject *answer = PyObject_CallNoArgs(query);
-    const int is_true = answer ? PyObject_IsTrue(answer) : -1;
-    Py_XDECREF(answer);
-    PyErr_Clear();
-    return is_true < 0 ? 0 : is_true ? SS_FLAG_TRAIN : SS_FLAG_EVAL;
+    if (!answer) {
+        PyErr_Clear();
+        return 0;
+    }
+    const bool is_true = answer == Py_True;
+    Py_DECREF(answer);
+    return is_true ? SS_FLAG_TRAIN : SS_FLAG_EVAL;
 }
 
 static int64_t count_of(const struct hook_point *point, PyObject *object)
@@ -90,19 +94,25 @@ static int64_t argument_of_span(const struct hook_visit *visit, struct hook_call
 }
 
 /* The first point that takes the call, and what it calls it; NULL: none does. */
-static const struct hook_point *find_point(const struct hook_point *point,
-                                           struct hook_call call, ss_name *name)
+ATTR_HOT static const struct hook_point *find_point(const struct hook_point *point,
+                                                    struct hook_call call, ss_name *name)
 {
     if (point->by && point->options & HOOK_ENDS) {
         return hook_pair_end(argument_of(call, 0), name) ? point : NULL;
     }
+    struct hook_subject subject = {0};
     for (; point; point = point->next) {
+        PyObject *self = argument_of(call, point->named_after);
+        if (self != subject.self) {
+            Py_XDECREF(subject.value);
+            subject = (struct hook_subject){.self = self};
+        }
         *name = point->name;
-        if (!point->by || hook_naming_of(point->by, point->options,
-                                         argument_of(call, point->named_after), name)) {
+        if (!point->by || hook_naming_of(point->by, point->options, &subject, name)) {
             break;
         }
     }
+    Py_XDECREF(subject.value);
     return point;
 }
 
@@ -202,8 +212,12 @@ static bool has_moved(const struct hook_visit *visit, struct hook_call call,
                       PyObject *result)
 {
     const struct hook_point *point = visit->point;
+    PyObject *before = argument_of(call, 0);
+    if (result == before) { /* it was there already */
+        return false;
+    }
     const bool to_host = is_at_home(point, result);
-    if (to_host == is_at_home(point, argument_of(call, 0))) {
+    if (to_host == is_at_home(point, before)) {
         return false;
     }
     if (to_host) {
@@ -227,6 +241,7 @@ void hook_leave_with_options(const struct hook_visit *visit, struct hook_call ca
     if (result == Py_None && point->options & HOOK_NONE_ENDS) {
         flags |= SS_FLAG_FAILED;
     }
+    hook_samples_see(visit, argument_of(call, 0), result);
     if (result && point->options & HOOK_MOVES && !has_moved(visit, call, result)) {
         drop_span(visit);
     } else if (point->options & HOOK_ENDS) {
@@ -322,14 +337,10 @@ int hook_point_set_condition(const char *word)
     return 0;
 }
 
-/* The bit of a group, which is made by its first row; 0: no group. */
-static int read_group(PyObject *row, struct hook_point *point)
+/* The bit of a group, which is made by its first row. 0, or -1 with an exception. */
+static int find_group(const char *group, uint64_t *bit)
 {
     static char *groups[GROUPS_MOST];
-    const char *group = text_in(row, "outermost");
-    if (!group || !*group) {
-        return group ? 0 : -1;
-    }
     unsigned i = 0;
     while (i < GROUPS_MOST && groups[i] && strcmp(groups[i], group) != 0) {
         i++;
@@ -341,8 +352,26 @@ static int read_group(PyObject *row, struct hook_point *point)
         PyErr_SetString(PyExc_ValueError, "too many groups");
         return -1;
     }
-    point->group = (uint64_t)1 << i;
-    point->options |= HOOK_OUTERMOST;
+    *bit = (uint64_t)1 << i;
+    return 0;
+}
+
+static int read_groups(PyObject *row, struct hook_point *point)
+{
+    const char *group = text_in(row, "outermost");
+    const char *numbers = text_in(row, "numbers");
+    point->shut = HOOK_NEVER_OPEN;
+    if (!group || !numbers || (*group && find_group(group, &point->group) != 0) ||
+        (*numbers && find_group(numbers, &point->numbers_inside) != 0)) {
+        return -1;
+    }
+    if (*group) {
+        point->options |= HOOK_OUTERMOST;
+        point->shut = point->group;
+    }
+    if (*numbers) {
+        point->options |= HOOK_INFORMS;
+    }
     return 0;
 }
 
@@ -445,7 +474,8 @@ static int read_moves(PyObject *row, struct hook_point *point)
  * how many at most). */
 static int read_objects(PyObject *row, struct hook_point *point)
 {
-    if (hook_inform_read(row, point) != 0 || hook_wait_read(row, point) != 0) {
+    if (hook_inform_read(row, point) != 0 || hook_wait_read(row, point) != 0 ||
+        hook_samples_read(row, point) != 0) {
         return -1;
     }
     PyObject *query = PyDict_GetItemString(row, "query");
@@ -475,7 +505,7 @@ struct hook_point *hook_point_new(PyObject *row)
         PyErr_NoMemory();
         return NULL;
     }
-    if (read_flags(row, point) || read_group(row, point) || read_choices(row, point) ||
+    if (read_flags(row, point) || read_groups(row, point) || read_choices(row, point) ||
         read_name(row, point) || read_whose(row, point) || read_moves(row, point) ||
         read_objects(row, point)) {
         hook_point_free(point);
@@ -487,6 +517,7 @@ struct hook_point *hook_point_new(PyObject *row)
 void hook_point_free(struct hook_point *point)
 {
     hook_naming_free(point->by);
+    hook_samples_free(point->samples);
     Py_XDECREF(point->query);
     Py_XDECREF(point->counted);
     Py_XDECREF(point->at_home);

@@ -7,8 +7,9 @@
 #include <string.h>
 
 struct status {
-    char *target;
-    char *reason; /* NULL: in place */
+    char *target; /* or the mark's name */
+    char *reason; /* NULL: in place; or the mark's text */
+    bool is_mark;
 };
 
 int32_t hook_told;
@@ -17,14 +18,14 @@ static struct status *statuses;
 static unsigned count;
 static unsigned told; /* the first so many are known to the recording `hook_told` */
 
-void hook_status_add(const char *target, const char *reason)
+static void add(const char *target, const char *reason, bool is_mark)
 {
     struct status *more = realloc(statuses, (count + 1) * sizeof *more);
     if (!more) {
         return;
     }
     statuses = more;
-    struct status status = {strdup(target), reason ? strdup(reason) : NULL};
+    struct status status = {strdup(target), reason ? strdup(reason) : NULL, is_mark};
     if (!status.target || (reason && !status.reason)) {
         free(status.target);
         free(status.reason);
@@ -33,6 +34,27 @@ void hook_status_add(const char *target, const char *reason)
     statuses[count++] = status;
     if (hook_told && (uint32_t)hook_told == notes_recording()) {
         hook_tell();
+    }
+}
+
+void hook_status_add(const char *target, const char *reason)
+{
+    add(target, reason, false);
+}
+
+void hook_status_mark(const char *name, const char *text)
+{
+    add(name, text, true);
+}
+
+static void tell(const struct status *status)
+{
+    if (status->is_mark) {
+        ss_mark(
+            ss_intern(status->target, SS_STAGE_OTHER, SS_ROLE_NONE, SS_SCOPE_NONE, NULL),
+            status->reason);
+    } else {
+        notes_hook(status->target, status->reason);
     }
 }
 
@@ -63,7 +85,7 @@ void hook_tell(void)
         sampler_poke(); /* a hook may see the first event */
     }
     for (; told < count; told++) {
-        notes_hook(statuses[told].target, statuses[told].reason);
+        tell(&statuses[told]);
     }
 }
 
@@ -71,6 +93,9 @@ PyObject *hook_status_list(void)
 {
     PyObject *list = PyList_New(0);
     for (unsigned i = 0; list && i < count; i++) {
+        if (statuses[i].is_mark) {
+            continue;
+        }
         PyObject *pair = Py_BuildValue("(sz)", statuses[i].target, statuses[i].reason);
         if (!pair || PyList_Append(list, pair) != 0) {
             Py_CLEAR(list);

@@ -8,6 +8,9 @@
 /* The reason may be NULL: it is in place. Texts are copied. */
 void hook_status_add(const char *target, const char *reason);
 
+/* A mark that each recording has, from when it is known on: something is true of the whole process. */
+void hook_status_mark(const char *name, const char *text);
+
 /* Tells the present recording what it does not know yet; nothing if there is none. */
 void hook_tell(void);
 

@@ -8,9 +8,9 @@
 #include "hook.h"
 
 int hook_wait_read(PyObject *row, struct hook_point *point);
-void hook_wait_begin(const struct hook_point *point, struct hook_visit *visit);
-void hook_wait_end(
-    const struct hook_visit *visit); /* WAITS; while the call's span is open */
+ATTR_HOT void hook_wait_begin(const struct hook_point *point, struct hook_visit *visit);
+ATTR_HOT void
+hook_wait_end(const struct hook_visit *visit); /* WAITS; while the call's span is open */
 PyObject *hook_wait_switch(PyObject *module, PyObject *on);
 
 #endif

@@ -48,8 +48,10 @@ class Hook(NamedTuple):
     ends: str = ""  # none: a result of None is the end of the data; duration_us, batch: hook_library.c
     before: Optional[Callable] = None  # before(arguments): the adapter is told of a call
     after: Optional[Callable] = None  # after(arguments, result, failed)
+    numbers: str = ""  # inside a call of this group, numbers in the dictionary that it gives are counters
     device: str = ""  # events: if they are wanted, what a device does for the call is measured too
     waits: str = ""  # while _core.hook_waits() says so: what to call time off the CPU inside the call
+    samples: tuple = ()  # of data: ("module:Class" of tensors, function that gives the shape of one)
     keep: bool = False  # a compiler looks at it: never put another object in its place
     versions: str = ""  # such as ">=2.0,<3"
 
@@ -156,7 +158,7 @@ def _choose(target, attribute, keep):
 def _point(row):
     """What the C side takes; keys that are not used are left out."""
     keys = ("stage", "name", "role", "scope", "flags", "of", "object", "attribute", "prefix",
-            "moves", "outermost", "part", "ends", "before", "after", "device", "waits")
+            "moves", "outermost", "part", "ends", "before", "after", "numbers", "device", "waits")
     point = {key: getattr(row, key) for key in keys if getattr(row, key)}
     point.setdefault("stage", "")
     if row.whose.startswith("caller."):
@@ -168,7 +170,16 @@ def _point(row):
         point["query"] = value if not isinstance(owner, type) else getattr(owner, name)
     if row.count:
         point["count"] = _count(row.count)
+    if row.samples:
+        _put_samples(point, *row.samples)
     return point
+
+
+def _put_samples(point, kind, shape_of):
+    try:
+        point["samples"] = (_resolve(kind)[2], shape_of)
+    except _Skip:
+        pass  # the call is worth recording all the same
 
 
 def _count(text):

@@ -18,7 +18,7 @@ SHAPES = {
     "captures_elsewhere": (STEPS - 5, "15 while a graph was captured", ""),
     "other_device": (STEPS - 5, "15 on another device", ""),
     "no_context_at_first": (STEPS - 10, "", ""),
-    "never_ready": (0, "195 too far ahead", ""),  # 150 steps; 255 calls may wait
+    "never_ready": (0, "195 too far ahead, 255 not over at the end", ""),  # 150 steps; 255 calls may wait
     "two_threads": (STEPS, "120 of another thread", ""),
     "forks": (STEPS, "", ""),
     "create_fails": (0, "", "cuEventCreate failed with 2: no more of them"),

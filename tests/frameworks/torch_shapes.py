@@ -211,7 +211,9 @@ def gradients():
 
 
 def elsewhere():
-    """Batches go to a device that has no memory, the only other one that every machine has."""
+    """Batches go to a device that has no memory, the only other one that every machine has. Moves are
+    looked at once somebody has plugged one in."""
+    torch.utils.rename_privateuse1_backend("elsewhere")
     net = model().to("meta")
     optimizer = torch.optim.SGD(net.parameters(), lr=0.1, foreach=False)
     for x, y in DataLoader(numbers(), BATCH):

@@ -81,6 +81,92 @@ _core.sampler_stop()
 print(_core.sampler_stats())
 """
 
+# One line sleeps, and nothing else takes time.
+SLEEPS = """
+import time
+from stepscope import _core
+
+def loop(items):
+    for x, y in items:
+        if x:
+            time.sleep(0.02)  # sleep
+        with _core.span("work", "compute"):
+            sum(range(100))
+
+_core.step()
+_core.sampler_start(hz=500)
+loop([(1, 2)] * 100)
+_core.sampler_stop()
+"""
+
+# Loops that get their items from what sleeps, each in its own way.
+LOOPS = """
+import time
+from stepscope import _core
+
+def make(count):
+    for i in range(count):
+        time.sleep(0.01)
+        yield i
+
+def other(count):
+    yield from make(count)
+
+class Items:
+    left = 20
+    def __iter__(self):
+        return self
+    def __next__(self):
+        time.sleep(0.01)
+        self.left -= 1
+        if not self.left: raise StopIteration
+        return self.left
+
+def of_generator():
+    total = 0
+    for value in make(20):
+        total += value
+
+        if value > 3:
+            total -= 1
+    return total
+
+def of_delegate():
+    for value in other(20): pass
+
+def of_class():
+    for value in Items():
+        pass
+
+def of_next():
+    items = make(20)
+    for i in range(20):
+        next(items)
+
+def of_expression():
+    for value in (2 * i for i in make(20)):
+        pass
+
+def of_long_body():
+    x = y = 0
+    for value in make(20):
+        %s
+    return x
+
+_core.step()
+_core.sampler_start(hz=500)
+of_generator(); of_delegate(); of_class(); of_next(); of_expression(); of_long_body()
+_core.sampler_stop()
+""" % "\n        ".join(["x = x + y * value - (x & y) + abs(x)"] * 60)
+
+GENERATOR, FOR = 1, 2
+
+# Function: traits and lines of the body, where almost all of its time is.
+PLACES = {"make": (GENERATOR, 0), "other": (GENERATOR, 0), "Items.__next__": (0, 0),
+          "of_generator": (FOR, 4), "of_delegate": (FOR, 0), "of_class": (FOR, 1),
+          "of_next": (0, 0), "of_expression": (FOR, 1),
+          "of_expression.<locals>.<genexpr>": (GENERATOR | FOR, 0), "of_long_body": (FOR, 60)}
+
 FORKS = """
 import gc, os, time
 from stepscope import _core
@@ -139,6 +225,32 @@ class Sampler(PythonTest):
     def test_shares_are_right_when_there_are_many_samples(self):
         for python in INTERPRETERS[-1:] if not SOAK else INTERPRETERS:
             self.check_shares(python, 200 if SOAK else 10, 3 if SOAK else 12)
+
+    def test_the_line_that_sleeps_has_the_samples(self):
+        line = 1 + SLEEPS.split("\n").index("            time.sleep(0.02)  # sleep")
+        for python in self.each():
+            self.sampled(python, SLEEPS)
+            lines = [row for row in self.hot()["lines"] if row["stage"] == "other"]
+            whole = sum(row["count"] for row in lines)
+            self.assertGreater(whole, 200)
+            there = sum(row["count"] for row in lines if row["line"] == line)
+            self.assertGreaterEqual(there, 0.95 * whole, lines)
+
+    def test_loops_that_get_their_next_item_are_told_apart(self):
+        for python in self.each():
+            self.sampled(python, LOOPS)
+            text = self.execute([PROGRAM, "dump", "--json", self.run_path]).stdout
+            records = [json.loads(line) for line in text.splitlines()]
+            frames = {record["id"]: record for record in records if record["kind"] == "frame"}
+            places = {}
+            for record in records:
+                for number in record["frames"] if record["kind"] == "sample" else ():
+                    frame = frames[number]
+                    place = frame["traits"], frame["body"]
+                    places.setdefault(frame["function"], []).append(place)
+            for function, place in PLACES.items():
+                seen = places.get(function) or places[function.split(".")[-1]]  # 3.10: no class
+                self.assertGreaterEqual(seen.count(place), 0.9 * len(seen), (function, seen[:9]))
 
     def test_code_that_is_freed_gives_no_wrong_name(self):
         for python in self.each():

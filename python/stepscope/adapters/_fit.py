@@ -23,6 +23,9 @@ _SCOPES = {
 }
 
 
+_FIT = "keras fit"
+
+
 class Fit(Loop):
     """The fit that runs in this thread."""
 
@@ -83,14 +86,6 @@ def _end_epoch(arguments):
         fit.end_epoch()
 
 
-def count_logs(arguments, result, failed):
-    """What Keras has brought to the host anyway."""
-    if result and fit.is_open():
-        for name, value in result.items():
-            if type(value) is float:
-                _core.counter(name, value)
-
-
 _wrappers = {}
 
 
@@ -149,13 +144,14 @@ def rows(trainer, lists, model, logs):
     saves = [Hook(model + name, "checkpoint", name, of="Model", outermost="checkpoint")
              for name in ("save", "save_weights", "load_weights")]
     return (
-        Hook(trainer + "fit", "", "fit", outermost="keras fit", before=_begin_fit, after=_end_fit),
+        Hook(trainer + "fit", "", "fit", outermost=_FIT, before=_begin_fit, after=_end_fit),
         Hook(trainer + "evaluate", "eval", "evaluate", outermost="keras evaluate"),
         Hook(trainer + "predict", "infer", "predict", outermost="keras predict"),
         Hook(lists + "set_model", "", "callbacks", after=_has_callbacks),
         Hook(lists + "on_train_begin", "", "begin", before=_tell_plan),
         Hook(lists + "on_epoch_begin", "", "epoch", before=_begin_epoch),
         Hook(lists + "on_epoch_end", "", "epoch", before=_end_epoch),
-        Hook(logs, "sync", "logs", of="keras", outermost="keras logs", after=count_logs),
+        # What Keras has brought to the host anyway.
+        Hook(logs, "sync", "logs", of="keras", outermost="keras logs", numbers=_FIT),
         *saves,
     )

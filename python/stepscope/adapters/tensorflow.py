@@ -10,7 +10,9 @@ Outside of functions each optimizer step is one; with replicas, each strategy.ru
 apply one.
 """
 
+import inspect
 import threading
+from operator import methodcaller
 
 from .. import _core
 from .._hooks import Hook, _point
@@ -120,6 +122,37 @@ def _writes(concrete):
                for handle in handles if handle is not None for operation in handle.consumers())
 
 
+def _traces(arguments):
+    """_create_concrete_function(type, context, graph, options): of a function that has been traced
+    before, a mark says what is new about its arguments."""
+    try:
+        options = arguments[3]
+        known = options.function_cache.values()
+        if known:
+            news = _news(known[-1].function_type.parameters, arguments[0].parameters)
+            _core.mark("recompile", "%s%s: %s" % (
+                options.name, _place(options.python_function), news))
+    except Exception:  # another version of TensorFlow
+        pass
+
+
+def _place(function):
+    code = getattr(inspect.unwrap(function), "__code__", None)
+    return " (%s:%d)" % (code.co_filename, code.co_firstlineno) if code else ""
+
+
+def _news(before, now):
+    """The first argument that differs from that of the tracing before."""
+    for name in now:
+        old, new = (getattr(one.get(name), "type_constraint", None) for one in (before, now))
+        if old != new:
+            shapes = getattr(old, "shape", None), getattr(new, "shape", None)
+            if None not in shapes and shapes[0] != shapes[1]:
+                return "the shape of %s was %s, is %s" % (name, *shapes)
+            return "%s was %s, is %s" % (name, old, new)
+    return "called elsewhere: in another graph, device scope or strategy"
+
+
 def _profiles(arguments, result, failed):
     if not failed:
         _core.hook_condition("perturbed")
@@ -140,11 +173,12 @@ HOOKS = (
     Hook(_METRICS + "24RecordTFDataBytesFetchedEl", "data", "batch", "library", ends="batch"),
     Hook(_METRICS + "24UpdateXlaCompilationTimeEm", "compile", "XLA compile", "library",
          flags=("overlay",), ends="duration_us"),
-    Hook(_ITERATOR + "__next__", "data", "next", of="tf.data", outermost="tf iterator"),
+    Hook(_ITERATOR + "__next__", "data", "next", of="tf.data", outermost="tf iterator",
+         samples=("tensorflow.python.framework.ops:EagerTensor", methodcaller("_shape_tuple"))),
     Hook(_ITERATOR + "__init__", "setup", "make iterator", of="tf.data", outermost="tf setup"),
     Hook("tensorflow.python.eager.polymorphic_function.tracing_compilation:"
          "_create_concrete_function", "compile", "trace", object="attribute", attribute="name",
-         whose="3", outermost="tf trace"),
+         whose="3", outermost="tf trace", before=_traces),
     Hook(_DISTRIBUTED + "__next__", "data", "next", of="tf.distribute", outermost="tf iterator"),
     Hook(_FUNCTION, "compute", "call", object="attribute", attribute=_TRAINS, role="train_call",
          flags=("train",), outermost=CALL, count="batches(0)"),

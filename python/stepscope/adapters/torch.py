@@ -32,20 +32,25 @@ _OF_GROUP = ("broadcast", "allreduce", "allreduce_coalesced", "reduce", "allgath
              "barrier")
 
 
-# Laid once there is a device to wait for. On the host alone they wait for nothing, and Adam reads a
-# number of each parameter in every step.
-_SYNC = tuple(Hook("torch:Tensor." + name, "sync", name, outermost="device") for name in _WAITS)
+# Laid once there is a device to wait for, or to move something to. On the host alone Adam reads a number
+# of each parameter in every step, and trainers call `to` for each tensor, for nothing. Not while
+# something is compiled, which moves tensors to a device without memory.
+_OF_DEVICES = (
+    *(Hook("torch:Tensor." + name, "sync", name, outermost="device") for name in _WAITS),
+    *(Hook("torch:Tensor." + name, "transfer", name, moves="is_cpu", outermost="device")
+      for name in _MOVES),
+)
 
 
 def _device_begins(kind):
     """A mark says that a device is in use that works later than it is told to: times of the host are
     then those in which work is queued."""
-    global _SYNC
-    _core.mark("asynchronous device", kind)
+    global _OF_DEVICES
+    _core.hook_mark("asynchronous device", kind)
     own = sys.modules["torch"]._C
     if kind == "cuda" and hasattr(own, "_cuda_getCurrentRawStream"):
         _core.device_events_start(own._cuda_getDevice, own._cuda_getCurrentRawStream)
-    rows, _SYNC = _SYNC, ()
+    rows, _OF_DEVICES = _OF_DEVICES, ()
     install_rows(sys.modules[__name__], rows)
 
 
@@ -87,8 +92,19 @@ def _compiles_again(arguments, result, failed):
     if result:
         code = arguments[1].f_code
         reason = " ".join(result[0].strip().splitlines()[0].split())
+        number, _, rest = reason.partition(": ")
+        if number.replace("/", "").isdigit():  # of the compiled code that does not fit
+            reason = rest
         _core.mark("recompile", "%s (%s:%d): %s" % (code.co_name, code.co_filename,
                                                     code.co_firstlineno, reason))
+
+
+_modes = getattr(sys.modules["torch"]._C, "_len_torch_function_stack", lambda: 0)
+
+
+def _shape(tensor):
+    """Not where somebody is told of each call that a tensor gets."""
+    return () if _modes() else tensor.shape
 
 
 def _scope(what, **more):
@@ -111,13 +127,14 @@ else:  # which calls that one from Python; but the learning rate is found inside
 HOOKS = (
     # The argument of both is the number of the batch, by which a fetch in a worker is found.
     Hook(_LOADER + "_BaseDataLoaderIter.__next__", "data", "DataLoader", outermost="data",
-         count="0._num_yielded"),
+         count="0._num_yielded", samples=("torch:Tensor", _shape)),
     Hook(_LOADER + "DataLoader.__iter__", "setup", "DataLoader start", keep=True),
     Hook(_LOADER + "_MultiProcessingDataLoaderIter._shutdown_workers", "setup", "DataLoader stop"),
+    # In the loop's own process a fetch is the wait for data and nothing else.
     Hook(_FETCH + "_MapDatasetFetcher.fetch", "produce", "fetch", flags=("producer",),
-         count="caller.idx+1"),
+         outermost="data", count="caller.idx+1"),
     Hook(_FETCH + "_IterableDatasetFetcher.fetch", "produce", "fetch", flags=("producer",),
-         count="caller.idx+1"),
+         outermost="data", count="caller.idx+1"),
 
     Hook("torch.nn.modules.module:Module.__call__", "forward", "forward", object="type",
          outermost="forward", query="torch:is_grad_enabled", device="events", keep=True),
@@ -144,9 +161,6 @@ HOOKS = (
          technique="function", keep=True),
     *_SCHEDULERS,
 
-    # Not while something is compiled, which moves tensors to a device without memory.
-    *(Hook("torch:Tensor." + name, "transfer", name, moves="is_cpu", outermost="device")
-      for name in _MOVES),
     *_device_rows(),
 
     *(Hook("torch.distributed.distributed_c10d:%s.__wrapped__" % name, "comm", name,

@@ -14,6 +14,7 @@ import sys
 import types
 import unittest
 import weakref
+from operator import attrgetter
 
 import fake_framework
 from fake_framework import parts
@@ -22,6 +23,12 @@ from stepscope import _core, _hooks
 from stepscope._hooks import Hook
 
 SEES_ALL = sys.version_info[:2] != (3, 11)  # through a Python function's vectorcall
+
+
+def tensor(*shape):
+    made = parts.Tensor()
+    made.shape = shape
+    return made
 
 
 class Techniques(HookCase):
@@ -335,6 +342,44 @@ class Options(HookCase):
             parts.Model.default()
 
         self.assertEqual([s["arg"] for s in self.spans(work)], [32, 2, 2])
+
+    def samples(self, work):
+        """What was told of batches, and in how many open spans."""
+        self.lay(Hook(PARTS + "Loader.__next__", "data", "next", outermost="data",
+                      samples=(PARTS + "Tensor", attrgetter("shape"))))
+        return [(r["value"], r["depth"]) for r in self.record(work) if r["kind"] == "counter"]
+
+    def test_samples_of_the_first_batch_and_of_each_16th(self):
+        def work():
+            batch = [tensor(4, 2), tensor(4)]
+            for count in (33, 1, 0, 16):
+                for _ in parts.Loader(count, batch):
+                    pass
+            kept = [parts.Loader(20, batch), parts.Loader(20, batch)]
+            for _ in range(20):  # in turn
+                for loader in kept:
+                    next(loader)
+
+        self.assertEqual(self.samples(work), [(4, 1)] * (3 + 1 + 0 + 1 + 40))
+
+    def test_samples_of_batches_of_all_kinds(self):
+        class Other(parts.Tensor):
+            pass
+
+        other = Other()
+        other.shape = (4,)
+        kinds = ((tensor(4), 4), ((tensor(4), tensor(4, 1), tensor(5)), 4), ({"x": [tensor(3)]}, 3),
+                 ([tensor(4), tensor(5)], 0), ([tensor(4), tensor()], 0), (tensor(), 0),
+                 (tensor("many"), 0), (tensor(-1), 0), ([other, 1, "x", None], 0), ((), 0),
+                 # Too deep, too far behind, and one without a shape.
+                 ([[[[[tensor(4)]]]]], 0), ([0] * 99 + [tensor(4)], 0), (parts.Tensor(), 0))
+
+        def work():
+            for batch, _ in kinds:
+                next(parts.Loader(1, batch))
+                next(parts.Loader(0), None)
+
+        self.assertEqual([value for value, _ in self.samples(work)], [size for _, size in kinds])
 
     def test_the_end_of_the_data_is_a_failed_wait_and_elsewhere_no_failure(self):
         self.lay(Hook(PARTS + "Loader.__next__", "data", "next"),
