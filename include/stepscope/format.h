@@ -131,17 +131,32 @@ struct
     char text[8]; /* a, then b, without terminators; goes on for the record's units */
 };
 
-struct
-    ss_rec_name { /* NAME: head.name is its id; INFO: a key, b value; FRAME: a function, b file */
+struct ss_rec_name { /* NAME: head.name is its id; INFO: a key, b value */
     struct ss_head head;
     uint8_t stage;
     uint8_t role;
     uint8_t scope;
-    uint8_t reserved;
-    uint32_t id; /* FRAME */
-    uint32_t line;
+    uint8_t reserved[9];
     uint16_t a_bytes; /* NAME: text */
     uint16_t b_bytes; /* NAME: object */
+    char text[8];
+};
+
+/* What is known of the place that a frame stands for. */
+enum ss_frame_trait {
+    SS_FRAME_GENERATOR = 1, /* of a generator */
+    SS_FRAME_FOR = 2        /* it gets the next item of a `for` loop */
+};
+
+struct ss_rec_frame {
+    struct ss_head head;
+    uint8_t traits; /* enum ss_frame_trait; 0: none, or not known */
+    uint8_t reserved;
+    uint16_t body; /* FOR: lines below this one that the body of that loop goes on for */
+    uint32_t id;
+    uint32_t line;
+    uint16_t a_bytes; /* function */
+    uint16_t b_bytes; /* file */
     char text[8];
 };
 
@@ -261,6 +276,7 @@ SS_ASSERT_SIZE(struct ss_rec_plan, 64);
 SS_ASSERT_SIZE(struct ss_rec_calibration, 64);
 SS_ASSERT_SIZE(struct ss_rec_text, 32);
 SS_ASSERT_SIZE(struct ss_rec_name, 32);
+SS_ASSERT_SIZE(struct ss_rec_frame, 32);
 SS_ASSERT_SIZE(struct ss_rec_sample, 32);
 SS_ASSERT_SIZE(struct ss_file_header, 1024);
 SS_ASSERT_SIZE(struct ss_open_span, 16);

@@ -103,7 +103,9 @@ struct ss_record {
         struct {
             struct ss_text a, b;
             uint32_t id, line;
-        } text; /* MARK, HOOK, NAME, INFO, FRAME, THREAD_BEGIN */
+            uint16_t body;  /* FRAME */
+            uint8_t traits; /* FRAME: enum ss_frame_trait of format.h */
+        } text;             /* MARK, HOOK, NAME, INFO, FRAME, THREAD_BEGIN */
         struct {
             const uint32_t *frame;
             uint32_t frames;

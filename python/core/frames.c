@@ -30,6 +30,8 @@ static struct frame frame_of(uintptr_t address, const unsigned char *image)
                sizeof frame.instruction);
     }
     frame.owner = at->frame.has_owner ? image[at->frame.owner] : 0;
+    frame.runs = !at->frame.has_state ||
+                 (signed char)image[at->frame.state] == at->frame.state_runs;
     return frame;
 }
 
@@ -203,7 +205,7 @@ static size_t first_of_stack(const struct frames_view *before,
                              const struct frames_view *now)
 {
     const struct frame *top = find_frame(now, now->top);
-    if (!top) {
+    if (!top || !top->runs) { /* it may be on its way to be another one */
         return SIZE_MAX;
     }
     const size_t first = (size_t)(top - now->frame);
@@ -284,7 +286,7 @@ static enum frames_result accept(struct frames *frames, const struct frames_view
                 return FRAMES_DISCARDED;
             }
             stack->frame[stack->count].code = code;
-            stack->frame[stack->count++].line = (uint32_t)code_line(code, unit);
+            stack->frame[stack->count++].place = code_place(code, unit);
         }
     }
     return stack->count > 0 ? FRAMES_TAKEN : FRAMES_NONE;
@@ -390,7 +392,7 @@ static bool fits(struct frames *frames)
     PyCodeObject *code = PyFrame_GetCode(frame);
     const bool same = frames_take(frames, system_tid(), &stack) == FRAMES_TAKEN &&
                       stack.frame[0].code->address == (uintptr_t)code &&
-                      stack.frame[0].line == (uint32_t)PyFrame_GetLineNumber(frame);
+                      stack.frame[0].place.line == (uint32_t)PyFrame_GetLineNumber(frame);
     Py_DECREF(code);
     return same;
 }

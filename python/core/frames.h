@@ -25,6 +25,7 @@ struct frame {
     uintptr_t address, previous, code;
     uintptr_t instruction; /* its address, or its number */
     unsigned char owner;
+    bool runs; /* or the version does not say */
 };
 
 /* Frames of a thread, innermost first, as one look at them found them. */
@@ -56,7 +57,7 @@ struct frames_stack {
     size_t count;
     struct {
         struct code *code; /* until the next call */
-        uint32_t line;     /* 0: not known */
+        struct code_place place;
     } frame[FRAMES_DEPTH];
 };
 

@@ -4,13 +4,18 @@
 
 #include "frames_lines.h"
 #include "frames_text.h"
+#include "stepscope/format.h"
 #include <stdlib.h>
 
 enum {
     FUNCTION_MOST = 255,
     FILE_MOST = 1023,
     LINES_MOST = 256 * 1024, /* of a code object with more, no line is known */
-    NEIGHBOURS = 4           /* slots that an address may be in */
+    CODE_MOST =
+        256 * 1024, /* and no loops, if it has more bytes of code, or more loops */
+    LOOPS_MOST = 256,
+    UNIT_BYTES = 2,
+    NEIGHBOURS = 4 /* slots that an address may be in */
 };
 
 static uintptr_t pointer_at(const unsigned char *image, size_t offset)
@@ -37,10 +42,13 @@ static struct code_fields fields_of(const unsigned char *image)
                                  .lines = pointer_at(image, at->code.lines),
                                  .constants = pointer_at(image, at->code.constants),
                                  .names = pointer_at(image, at->code.names),
-                                 .first_line = int_at(image, at->code.first_line)};
+                                 .first_line = int_at(image, at->code.first_line),
+                                 .flags = int_at(image, at->code.flags)};
     if (at->code.is_variable) {
         fields.units = (int64_t)pointer_at(image, at->code.units);
         fields.first_traceable = int_at(image, at->code.first_traceable);
+    } else {
+        fields.instructions = pointer_at(image, at->code.instructions);
     }
     if (at->code.has_version) {
         fields.version = (uint32_t)int_at(image, at->code.version);
@@ -53,7 +61,8 @@ static bool same_fields(const struct code_fields *a, const struct code_fields *b
     return a->type == b->type && a->file == b->file && a->name == b->name &&
            a->lines == b->lines && a->constants == b->constants && a->names == b->names &&
            a->units == b->units && a->first_line == b->first_line &&
-           a->first_traceable == b->first_traceable && a->version == b->version;
+           a->first_traceable == b->first_traceable && a->version == b->version &&
+           a->flags == b->flags && a->instructions == b->instructions;
 }
 
 static bool read_fields(uintptr_t address, struct code_fields *fields)
@@ -72,6 +81,7 @@ static void free_code(struct code *code)
         free(code->function);
         free(code->file);
         free(code->lines);
+        free(code->loops);
         free(code);
     }
 }
@@ -162,6 +172,44 @@ static void fill_lines(struct code *code)
     code->known_unit = -1;
 }
 
+/* A copy that the caller frees; NULL: not to be had. */
+static unsigned char *copy_instructions(const struct code *code, uintptr_t address,
+                                        size_t *bytes)
+{
+    struct text_place place;
+    if (!frames_layout->code.is_variable) {
+        unsigned char *copy =
+            text_copy_bytes(code->fields.instructions, CODE_MOST, &place);
+        *bytes = copy ? place.bytes : 0;
+        return copy;
+    }
+    if (code->fields.units <= 0 || code->fields.units > CODE_MOST / UNIT_BYTES) {
+        return NULL;
+    }
+    *bytes = (size_t)code->fields.units * UNIT_BYTES;
+    unsigned char *copy = malloc(*bytes);
+    if (copy && !memory_read(address + frames_layout->code.unit_one, copy, *bytes)) {
+        free(copy);
+        copy = NULL;
+    }
+    return copy;
+}
+
+static void fill_loops(struct code *code, uintptr_t address)
+{
+    struct code_loop found[LOOPS_MOST];
+    size_t bytes = 0;
+    unsigned char *instructions = copy_instructions(code, address, &bytes);
+    const size_t count =
+        instructions ? loops_find(instructions, bytes, found, LOOPS_MOST) : 0;
+    free(instructions);
+    if (count > 0 && count <= LOOPS_MOST &&
+        (code->loops = malloc(count * sizeof *found))) {
+        memcpy(code->loops, found, count * sizeof *found);
+        code->loop_count = count;
+    }
+}
+
 struct code *code_resolve(struct code_cache *cache, uintptr_t address)
 {
     struct code *code = calloc(1, sizeof *code);
@@ -172,6 +220,7 @@ struct code *code_resolve(struct code_cache *cache, uintptr_t address)
     }
     code->address = address;
     fill_lines(code);
+    fill_loops(code, address);
     if (!read_fields(address, &after) || !same_fields(&code->fields, &after)) {
         free_code(code);
         return NULL;
@@ -227,12 +276,40 @@ size_t code_keep(struct code_cache *cache, struct code **codes,
     return kept;
 }
 
-int code_line(struct code *code, int unit)
+/* The loop whose next item this instruction gets; NULL: none. */
+static const struct code_loop *loop_of(const struct code *code, int unit)
 {
-    if (unit != code->known_unit) {
-        code->known_line = lines_find(frames_layout->code.format, code->lines,
-                                      code->lines_bytes, code->fields.first_line, unit);
+    for (size_t i = 0; i < code->loop_count; i++) {
+        if (unit >= code->loops[i].first && unit < code->loops[i].body) {
+            return &code->loops[i];
+        }
+    }
+    return NULL;
+}
+
+static struct code_place find_place(const struct code *code, int unit)
+{
+    const struct lines_table table = {frames_layout->code.format, code->lines,
+                                      code->lines_bytes, code->fields.first_line};
+    const struct code_loop *loop = loop_of(code, unit);
+    struct code_place place = {.line = (uint32_t)lines_find(&table, unit)};
+    if (code->fields.flags & (CO_GENERATOR | CO_ASYNC_GENERATOR)) {
+        place.traits |= SS_FRAME_GENERATOR;
+    }
+    if (loop) {
+        const uint32_t last = (uint32_t)lines_last(&table, loop->body, loop->end);
+        const uint32_t body = last > place.line ? last - place.line : 0;
+        place.traits |= SS_FRAME_FOR;
+        place.body = (uint16_t)(body < UINT16_MAX ? body : UINT16_MAX);
+    }
+    return place;
+}
+
+struct code_place code_place(struct code *code, int unit)
+{
+    if (unit != code->known_unit || unit < 0) {
+        code->known_place = find_place(code, unit);
         code->known_unit = unit;
     }
-    return code->known_line;
+    return code->known_place;
 }

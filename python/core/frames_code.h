@@ -10,6 +10,7 @@
 #define FRAMES_CODE_H
 
 #include "frames_layout.h"
+#include "frames_loops.h"
 #include "frames_memory.h"
 
 enum {
@@ -21,8 +22,9 @@ enum {
 
 struct code_fields {
     uintptr_t type, file, name, lines, constants, names;
+    uintptr_t instructions; /* the object that has them; 0: they are inside */
     int64_t units;
-    int first_line, first_traceable;
+    int first_line, first_traceable, flags;
     uint32_t version; /* 0: there is none, and the witnesses have to do */
 };
 
@@ -32,6 +34,14 @@ struct code_witness {
     unsigned char copy[CODE_WITNESS_BYTES];
 };
 
+/* What an instruction is to whoever reads stacks. */
+struct code_place {
+    uint32_t line;  /* 0: not known */
+    uint8_t traits; /* enum ss_frame_trait */
+    uint16_t
+        body; /* SS_FRAME_FOR: lines below that one which the loop's body goes on for */
+};
+
 struct code {
     uintptr_t address;
     struct code_fields fields;
@@ -39,8 +49,11 @@ struct code {
     char *function, *file; /* UTF-8 */
     unsigned char *lines;
     size_t lines_bytes;
+    struct code_loop *loops;
+    size_t loop_count;
     uint64_t text_hash; /* of function and file */
-    int known_unit, known_line;
+    int known_unit;
+    struct code_place known_place; /* of that unit */
 };
 
 struct code_cache {
@@ -65,7 +78,6 @@ size_t code_look(const struct code *code, struct code_look *look,
 size_t code_keep(struct code_cache *cache, struct code **codes,
                  const struct code_look *looks, size_t count);
 
-/* 0: it has none. */
-int code_line(struct code *code, int unit);
+struct code_place code_place(struct code *code, int unit);
 
 #endif

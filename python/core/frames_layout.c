@@ -1,4 +1,4 @@
-/* The one file that is compiled against internal headers of CPython. */
+/* With frames_opcodes.c, all that is compiled against internal headers of CPython. */
 #define Py_BUILD_CORE 1
 #include <Python.h>
 
@@ -33,7 +33,7 @@ typedef PyFrameObject frame_type;
 #define FIRST_THREAD offsetof(PyInterpreterState, tstate_head)
 #define THREAD_ID thread_id
 #define FRAME_PREVIOUS f_back
-#define FRAME_END f_lineno
+#define FRAME_END f_blockstack
 #define CODE_NAME co_name
 #endif
 
@@ -81,6 +81,9 @@ static const struct frames_layout layout = {
             .owner_generator = FRAME_OWNED_BY_GENERATOR,
 #else
             .instruction_is_index = true,
+            .has_state = true,
+            .state = offsetof(frame_type, f_state),
+            .state_runs = FRAME_EXECUTING,
 #endif
 #if PY_VERSION_HEX >= 0x030c0000
             .owner_c_stack = FRAME_OWNED_BY_CSTACK,
@@ -97,6 +100,7 @@ static const struct frames_layout layout = {
             .lines = offsetof(PyCodeObject, co_linetable),
             .constants = offsetof(PyCodeObject, co_consts),
             .names = offsetof(PyCodeObject, co_names),
+            .flags = offsetof(PyCodeObject, co_flags),
 #if PY_VERSION_HEX >= 0x030b0000
             .bytes = END_OF(PyCodeObject, _co_firsttraceable),
             .is_variable = true,
@@ -110,6 +114,7 @@ static const struct frames_layout layout = {
 #endif
 #else
             .bytes = END_OF(PyCodeObject, co_linetable),
+            .instructions = offsetof(PyCodeObject, co_code),
             .format = LAYOUT_LINES_PAIRS,
 #endif
         },

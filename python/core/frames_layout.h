@@ -1,11 +1,12 @@
 /* Where the interpreter keeps its threads, frames and code objects: offsets taken from the headers of
  * the very version that this extension is built for, none of them written by hand.
  *
- * Only frames_layout.c sees internal headers. A later release of the same version could still differ,
+ * Only frames_layout.c sees these structs. A later release of the same version could still differ,
  * so whoever uses this compares one stack with what the interpreter says first. */
 #ifndef FRAMES_LAYOUT_H
 #define FRAMES_LAYOUT_H
 
+#include "base/compiler.h"
 #include <stdbool.h>
 #include <stddef.h>
 
@@ -34,13 +35,18 @@ struct frames_layout {
         bool has_owner;
         size_t owner;
         char owner_generator;
+        bool
+            has_state; /* a frame may be freed or made while it is read: what says that it runs */
+        size_t state;
+        signed char state_runs;
         int owner_c_stack; /* of frames that are no Python code; -1: there are none */
     } frame;
 
     struct { /* PyCodeObject */
-        size_t bytes, type, first_line, file, name, lines, constants, names;
+        size_t bytes, type, first_line, file, name, lines, constants, names, flags;
         bool is_variable;       /* the instructions are inside it: */
         size_t units, unit_one; /* how many, and where the first one is */
+        size_t instructions;    /* else: the bytes object that has them */
         size_t first_traceable; /* the frame is complete from this one on */
         bool has_version;       /* a number that no other code object has, or 0 */
         size_t version;
@@ -54,6 +60,6 @@ extern const struct frames_layout *const frames_layout;
 /* A local variable of the Python function that runs now, by its interned name: borrowed, NULL if it has
  * none. False: not known here, as in versions that have a public call for that. With the GIL held. */
 struct _object; /* PyObject */
-bool frames_layout_local(const struct _object *name, struct _object **value);
+ATTR_HOT bool frames_layout_local(const struct _object *name, struct _object **value);
 
 #endif

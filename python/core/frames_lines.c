@@ -1,5 +1,6 @@
 #include "frames_lines.h"
 
+#include <stdbool.h>
 #include <stdint.h>
 
 enum {
@@ -14,19 +15,29 @@ enum {
     VARINT_BITS = 6
 };
 
-static int find_in_pairs(const unsigned char *table, size_t bytes, int64_t line,
-                         int64_t offset)
+/* Entry by entry through a table. */
+struct walk {
+    enum layout_lines format;
+    const unsigned char *table;
+    size_t bytes, at;
+    int64_t line;       /* what the next change counts from */
+    int64_t start, end; /* of the entry, in units */
+};
+
+/* 0: its instructions have no line. */
+static int line_or_none(int64_t line, bool has_line)
 {
-    int64_t end = 0;
-    for (size_t i = 0; i + 1 < bytes; i += 2) {
-        const int change = (signed char)table[i + 1];
-        line += change == PAIR_NO_LINE ? 0 : change;
-        end += table[i];
-        if (offset < end) {
-            return change == PAIR_NO_LINE || line < 0 ? 0 : (int)line;
-        }
-    }
-    return 0;
+    return has_line && line > 0 && line <= INT32_MAX ? (int)line : 0;
+}
+
+static int read_pair(struct walk *walk)
+{
+    const unsigned char *pair = walk->table + walk->at;
+    const int change = (signed char)pair[1];
+    walk->line += change == PAIR_NO_LINE ? 0 : change;
+    walk->end += pair[0] / UNIT_BYTES;
+    walk->at += 2;
+    return line_or_none(walk->line, change != PAIR_NO_LINE);
 }
 
 /* The signed number at the start of the bytes: six bits each, the sign is the lowest one. */
@@ -50,32 +61,50 @@ static int64_t line_change(int code, const unsigned char *data, size_t bytes)
     return code >= ENTRY_SAME_LINE && code <= ENTRY_TWO_ON ? code - ENTRY_SAME_LINE : 0;
 }
 
-static int find_in_locations(const unsigned char *table, size_t bytes, int64_t line,
-                             int unit)
+static int read_location(struct walk *walk)
 {
-    int64_t end = 0;
-    for (size_t i = 0; i < bytes;) {
-        const int code = table[i] >> 3 & 15;
-        end += (table[i] & 7) + 1;
-        i++;
-        line += line_change(code, table + i, bytes - i);
-        if (unit < end) {
-            return code > ENTRY_LONG || line < 0 || line > INT32_MAX ? 0 : (int)line;
-        }
-        while (i < bytes && !(table[i] & ENTRY_MARK)) {
-            i++;
+    const unsigned char first = walk->table[walk->at++];
+    const int code = first >> 3 & 15;
+    walk->end += (first & 7) + 1;
+    walk->line += line_change(code, walk->table + walk->at, walk->bytes - walk->at);
+    while (walk->at < walk->bytes && !(walk->table[walk->at] & ENTRY_MARK)) {
+        walk->at++;
+    }
+    return line_or_none(walk->line, code <= ENTRY_LONG);
+}
+
+/* False: there are no more. */
+static bool next_entry(struct walk *walk, int *line)
+{
+    const bool is_pairs = walk->format == LAYOUT_LINES_PAIRS;
+    if (walk->at + is_pairs >= walk->bytes) {
+        return false;
+    }
+    walk->start = walk->end;
+    *line = is_pairs ? read_pair(walk) : read_location(walk);
+    return true;
+}
+
+int lines_find(const struct lines_table *table, int unit)
+{
+    struct walk walk = {
+        table->format, table->data, table->bytes, 0, table->first_line, 0, 0};
+    int line;
+    while (unit >= 0 && next_entry(&walk, &line)) {
+        if (unit < walk.end) {
+            return line;
         }
     }
     return 0;
 }
 
-int lines_find(enum layout_lines format, const unsigned char *table, size_t bytes,
-               int first_line, int unit)
+int lines_last(const struct lines_table *table, int first, int end)
 {
-    if (unit < 0) {
-        return 0;
+    struct walk walk = {
+        table->format, table->data, table->bytes, 0, table->first_line, 0, 0};
+    int line, last = 0;
+    while (next_entry(&walk, &line) && walk.start < end) {
+        last = walk.end > first && line > last ? line : last;
     }
-    return format == LAYOUT_LINES_PAIRS
-               ? find_in_pairs(table, bytes, first_line, (int64_t)unit * UNIT_BYTES)
-               : find_in_locations(table, bytes, first_line, unit);
+    return last;
 }

@@ -5,8 +5,17 @@
 
 #include "frames_layout.h"
 
+struct lines_table {
+    enum layout_lines format;
+    const unsigned char *data;
+    size_t bytes;
+    int first_line;
+};
+
 /* 0: the instruction has no line, or the table does not reach it. `unit` counts code units. */
-int lines_find(enum layout_lines format, const unsigned char *table, size_t bytes,
-               int first_line, int unit);
+int lines_find(const struct lines_table *table, int unit);
+
+/* The largest line of the instructions from `first` to before `end`; 0: none has one. */
+int lines_last(const struct lines_table *table, int first, int end);
 
 #endif

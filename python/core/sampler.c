@@ -93,7 +93,7 @@ static void sample(uint32_t tid)
         return;
     }
     for (size_t i = 0; i < stack.count; i++) {
-        ids[i] = ids_tell(&state.ids, stack.frame[i].code, stack.frame[i].line,
+        ids[i] = ids_tell(&state.ids, stack.frame[i].code, &stack.frame[i].place,
                           state.recording);
         if (!ids[i]) {
             atomic_fetch_add(&totals.discarded, 1);

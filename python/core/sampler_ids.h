@@ -1,5 +1,5 @@
-/* Numbers of frames: one for each line of each function, for the life of the process. Each recording
- * must be told once what a number means. */
+/* Numbers of frames: one for each line of each function, and each kind of place on it, for the life of the
+ * process. Each recording must be told once what a number means. */
 #ifndef SAMPLER_IDS_H
 #define SAMPLER_IDS_H
 
@@ -17,7 +17,7 @@ struct ids {
 
 /* The number, told to this recording; 0: that was not possible. Beyond IDS_MOST all further lines
  * share the number IDS_FULL. */
-uint32_t ids_tell(struct ids *ids, const struct code *code, uint32_t line,
-                  uint32_t recording);
+uint32_t ids_tell(struct ids *ids, const struct code *code,
+                  const struct code_place *place, uint32_t recording);
 
 #endif

@@ -89,6 +89,8 @@ static void put_frame(struct dump *dump, const struct ss_record *record)
 {
     json_uint(&dump->json, "id", record->u.text.id);
     json_uint(&dump->json, "line", record->u.text.line);
+    json_uint(&dump->json, "traits", record->u.text.traits);
+    json_uint(&dump->json, "body", record->u.text.body);
     put_text(&dump->json, "function", record->u.text.a);
     put_text(&dump->json, "file", record->u.text.b);
 }

@@ -95,6 +95,11 @@ static void say_frame(struct dump *dump, const struct ss_record *record)
     buf_add_text(&dump->line, " (");
     add_text(dump, record->u.text.b);
     buf_printf(&dump->line, ":%" PRIu32 ")", record->u.text.line);
+    if (record->u.text.traits & SS_FRAME_GENERATOR)
+        buf_add_text(&dump->line, ", a generator");
+    if (record->u.text.traits & SS_FRAME_FOR)
+        buf_printf(&dump->line, ", the next item of a loop over %u lines more",
+                   (unsigned)record->u.text.body);
 }
 
 static void say_hook(struct dump *dump, const struct ss_record *record)

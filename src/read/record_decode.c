@@ -114,6 +114,8 @@ static void decode_texts(const uint8_t *whole, struct ss_record *out)
     out->u.text.b = (struct ss_text){texts + a, b};
     out->u.text.id = 0;
     out->u.text.line = 0;
+    out->u.text.traits = 0;
+    out->u.text.body = 0;
 }
 
 static void decode_words(const uint8_t *whole, struct ss_record *out)
@@ -135,6 +137,8 @@ static void decode_with_texts(const uint8_t *whole, struct ss_record *out)
     } else if (kind == SS_KIND_FRAME) {
         out->u.text.id = load_u32(whole + 12);
         out->u.text.line = load_u32(whole + 16);
+        out->u.text.traits = whole[8];
+        out->u.text.body = load_u16(whole + 10);
     } else if (kind == SS_KIND_THREAD_BEGIN) {
         out->u.text.id = load_u32(whole + 16);
     }

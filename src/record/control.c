@@ -28,12 +28,12 @@ void control_put_calibration(struct session *session, const struct ticks_pair *p
     }
 }
 
-bool control_put_frame(struct session *session, uint32_t id, const char *function,
-                       const char *file, uint32_t line)
+bool control_put_frame(struct session *session, const struct ss_rec_frame *frame,
+                       const char *function, const char *file)
 {
-    const struct ss_rec_name frame = {
-        .head = {.kind = SS_KIND_FRAME}, .id = id, .line = line};
-    return pen_put_text(&session->control, &frame, function, file);
+    struct ss_rec_frame record = *frame;
+    record.head = (struct ss_head){.kind = SS_KIND_FRAME};
+    return pen_put_text(&session->control, &record, function, file);
 }
 
 void control_put_names(struct session *session)

@@ -12,8 +12,8 @@ struct session;
 void control_put_info(struct session *session, const char *key, const char *value);
 void control_put_calibration(struct session *session, const struct ticks_pair *pair);
 /* False: no space, and the id means nothing. */
-bool control_put_frame(struct session *session, uint32_t id, const char *function,
-                       const char *file, uint32_t line);
+bool control_put_frame(struct session *session, const struct ss_rec_frame *frame,
+                       const char *function, const char *file);
 /* All names that the file does not have yet; those that find no space are tried again later. */
 void control_put_names(struct session *session);
 

@@ -26,9 +26,9 @@ void notes_hook(const char *target, const char *reason)
     }
 }
 
-bool notes_frame(uint32_t id, const char *function, const char *file, uint32_t line)
+bool notes_frame(const struct ss_rec_frame *frame, const char *function, const char *file)
 {
-    return session_put_frame(id, function, file, line);
+    return session_put_frame(frame, function, file);
 }
 
 void notes_sample(uint32_t tid, ss_ticks when, const uint32_t *frames, unsigned count)

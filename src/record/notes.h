@@ -15,9 +15,10 @@ uint32_t notes_recording(void);
 /* A hook is in place, or was left out for this reason (NULL: it is in place). */
 void notes_hook(const char *target, const char *reason);
 
-/* What a frame id means, before the first sample that has it; never given up at the cap. False: not
- * written, the id means nothing. */
-bool notes_frame(uint32_t id, const char *function, const char *file, uint32_t line);
+/* What a frame id means, before the first sample that has it; never given up at the cap. Head and lengths of
+ * `frame` do not count. False: not written, the id means nothing. */
+bool notes_frame(const struct ss_rec_frame *frame, const char *function,
+                 const char *file);
 
 /* The stack of a thread at `when` (ss_now()), innermost frame first; at most NOTES_FRAMES_MAX. */
 enum { NOTES_FRAMES_MAX = (SS_MAX_UNITS * SS_UNIT - 24) / 4 };

@@ -458,13 +458,14 @@ uint32_t session_intern(const struct name *name)
     return id;
 }
 
-bool session_put_frame(uint32_t id, const char *function, const char *file, uint32_t line)
+bool session_put_frame(const struct ss_rec_frame *frame, const char *function,
+                       const char *file)
 {
     struct system_visit visit;
     enter(&visit);
     pthread_mutex_lock(&recorder_lock);
     struct session *session = atomic_load(&current);
-    bool done = session && control_put_frame(session, id, function, file, line);
+    bool done = session && control_put_frame(session, frame, function, file);
     pthread_mutex_unlock(&recorder_lock);
     system_leave(&visit);
     return done;

@@ -47,8 +47,8 @@ struct pen *session_pen(void);
 uint32_t session_intern(const struct name *name);
 
 /* A frame of stack samples (notes.h); false if nothing is recorded or there is no room. */
-bool session_put_frame(uint32_t id, const char *function, const char *file,
-                       uint32_t line);
+bool session_put_frame(const struct ss_rec_frame *frame, const char *function,
+                       const char *file);
 
 struct lane *session_lane_at(struct session *session, uint32_t number);
 

@@ -72,8 +72,9 @@ def two_texts(kind, prefix, first, second, lengths=None, **head):
     return record(kind, prefix + struct.pack("<HH", *lengths) + first + second, **head)
 
 
-def frame(number, line, function, file, **head):
-    return two_texts(12, struct.pack("<III", 0, number, line), function, file, **head)
+def frame(number, line, function, file, traits=0, body=0, **head):
+    prefix = struct.pack("<BBHII", traits, 0, body, number, line)
+    return two_texts(12, prefix, function, file, **head)
 
 
 def hook(ticks, target, reason=b"", **head):

@@ -88,7 +88,7 @@ class RecordsTest(unittest.TestCase):
         self.assertEqual(one["frame"], {"kind": "frame", "time_ns": T + 11, "process": 0,
                                         "lane": 1,
                                         "tid": 4242, "owner": 1, "id": 7, "line": 120,
-                                        "function": "train", "file": "train.py"})
+                                        "traits": 3, "body": 40, "function": "train", "file": "train.py"})
         self.assertEqual(one["lost"]["count"], 17)
         self.assertEqual(one["perturbed"]["reason"], 2)
         self.assertEqual(one["epoch_begin"]["epoch"], 3)

@@ -191,6 +191,14 @@ void script_point(struct script *script, unsigned kind, uint64_t value)
     feed(script, script->process, &record);
 }
 
+void script_counter(struct script *script, unsigned name, double value)
+{
+    struct ss_record record = record_of(script, SS_KIND_COUNTER);
+    record.name = (uint16_t)name;
+    record.u.value = value;
+    feed(script, script->process, &record);
+}
+
 void script_plan(struct script *script, uint64_t steps, uint64_t epochs,
                  uint64_t per_epoch, uint64_t batch)
 {

@@ -28,6 +28,7 @@ void script_end(struct script *script, unsigned flags, int64_t arg);
 void script_span(struct script *script, unsigned name, unsigned flags, int64_t ns);
 /* STEP (samples), LOOP_BEGIN (name), LOOP_END, EPOCH_BEGIN (number), EPOCH_END. */
 void script_point(struct script *script, unsigned kind, uint64_t value);
+void script_counter(struct script *script, unsigned name, double value);
 void script_plan(struct script *script, uint64_t steps, uint64_t epochs,
                  uint64_t per_epoch, uint64_t batch);
 

@@ -314,7 +314,7 @@ uint8_t *synth_info(struct synth *synth, const char *key, const char *value)
 uint8_t *synth_frame(struct synth *synth, uint32_t lane, uint32_t id, uint32_t line,
                      const char *function, const char *file)
 {
-    const struct ss_rec_name frame = {
+    const struct ss_rec_frame frame = {
         .head = {.kind = SS_KIND_FRAME}, .id = id, .line = line};
 
     return add_texts(synth, lane, &frame, function, file);

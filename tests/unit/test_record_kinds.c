@@ -214,14 +214,16 @@ static void hooks_samples_and_windows_come_back(void **state)
 {
     struct own_run *own = *state;
     const uint32_t frames[] = {7, 8, 7};
+    const struct ss_rec_frame load = {
+        .id = 7, .line = 41, .traits = SS_FRAME_FOR, .body = 300};
 
     assert_int_equal(notes_recording(), 0);
-    assert_false(notes_frame(1, "f", "a.py", 1));
+    assert_false(notes_frame(&load, "f", "a.py"));
     own_run_start(own, 0);
     assert_true(notes_recording() != 0);
     notes_hook("torch.Tensor.backward", NULL);
     notes_hook("torch.Tensor.item", "not a method");
-    assert_true(notes_frame(7, "load", "/data/a.py", 41));
+    assert_true(notes_frame(&load, "load", "/data/a.py"));
     notes_sample(1234, ss_now(), frames, 3);
     notes_sample(1234, ss_now(), frames, 0);
     notes_perturbed(ss_now(), ss_now(), SS_PERTURBED_EXPERIMENT);
