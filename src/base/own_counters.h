@@ -6,5 +6,6 @@
 #define OWN_COUNTER_MAJOR_FAULTS "loop major faults"
 #define OWN_COUNTER_CPU "loop cpu"
 #define OWN_COUNTER_DISCARDED "stack samples discarded"
+#define OWN_COUNTER_SAMPLES "samples of a batch"
 
 #endif

@@ -4,6 +4,26 @@
 #include "diagnose/explain.h"
 #include "output/page.h"
 
+/* The words of these texts that not everybody knows, a line each. */
+static void print_words(struct page *page, const struct explanation *explanation)
+{
+    const char *const texts[] = {explanation->meaning, explanation->computed,
+                                 explanation->fixes};
+    const char *label = "Words";
+
+    for (size_t i = 0; explain_word_at(i); i++) {
+        const struct explained_word *word = explain_word_at(i);
+        bool is_used = false;
+        for (size_t k = 0; k < sizeof texts / sizeof texts[0]; k++)
+            is_used |= explain_uses(texts[k], word->word);
+        if (!is_used)
+            continue;
+        buf_printf(&page->value, "%s: %s", word->word, word->meaning);
+        page_field(page, label);
+        label = "";
+    }
+}
+
 static void print(struct console *console, const struct explanation *explanation)
 {
     struct page page;
@@ -11,12 +31,13 @@ static void print(struct console *console, const struct explanation *explanation
     page_init(&page, &console->out);
     buf_add_text(&page.value, explanation->id);
     page_line(&page);
-    buf_add_text(&page.value, explanation->meaning);
+    page_prose(&page, explanation->meaning);
     page_field(&page, "Means");
-    buf_add_text(&page.value, explanation->computed);
+    page_prose(&page, explanation->computed);
     page_field(&page, "Computed");
-    buf_add_text(&page.value, explanation->fixes);
+    page_prose(&page, explanation->fixes);
     page_field(&page, "To do");
+    print_words(&page, explanation);
     page_release(&page);
 }
 

@@ -6,11 +6,29 @@
 #include "diagnose/causes.h"
 #include "stats/batch_fit.h"
 
+/* The last batch of an epoch is often smaller, and no typical step. */
 static double size_of(const struct snap_loop *loop)
 {
-    if (loop->samples > 0 && loop->steps > 0)
-        return (double)loop->samples / (double)loop->steps;
+    const double mean = (double)loop->samples / (double)(loop->steps ? loop->steps : 1),
+                 usual = (double)loop->usual_samples;
+
+    if (loop->samples > 0)
+        return fabs(usual / mean - 1) <= usual_apart ? usual : mean;
     return (double)loop->plan[3];
+}
+
+/* Part of the step that computes. What the script, callbacks or the input take a step may be fixed as well, but has
+ * findings of its own, and larger batches are no cure for it. Where no stage is known, all of it. */
+static double computing_part(const struct snap_loop *loop)
+{
+    static const unsigned stages[] = {
+        SS_STAGE_TRANSFER, SS_STAGE_FORWARD, SS_STAGE_BACKWARD, SS_STAGE_OPTIMIZER,
+        SS_STAGE_COMPUTE,  SS_STAGE_COMM,    SS_STAGE_SYNC};
+    double part = 0;
+
+    for (size_t i = 0; i < sizeof stages / sizeof stages[0]; i++)
+        part += (double)loop->stage[stages[i]].total_ns;
+    return part > 0 && loop->steady_ns > 0 ? fmin(1, part / (double)loop->steady_ns) : 1;
 }
 
 static bool is_usable(const struct snap_loop *loop)
@@ -26,7 +44,19 @@ static int compare(const void *a, const void *b)
     return (x->size > y->size) - (x->size < y->size);
 }
 
-/* Each size once, by size. A median, so that the first steps of a short loop do not count. */
+static struct batch_point point_of(const struct snap_loop *loop)
+{
+    const double part = computing_part(loop), time = loop->quantiles.p50_ns;
+
+    return (struct batch_point){
+        .size = size_of(loop),
+        .time_ns = part * time,
+        .error_ns = part * batch_fit_error(time, loop->mad_ns, (double)loop->steady_steps,
+                                           loop->step_ns)};
+}
+
+/* Each size once, by size; the primary loop is the first that is asked. A median, so that the first steps
+ * of a short loop do not count. */
 static size_t collect(const struct snapshot *snapshot, struct batch_point *points)
 {
     size_t count = 0;
@@ -38,69 +68,52 @@ static size_t collect(const struct snapshot *snapshot, struct batch_point *point
             is_new = fmax(points[k].size, size_of(loop)) >=
                      sizes_apart * fmin(points[k].size, size_of(loop));
         if (is_new)
-            points[count++] = (struct batch_point){size_of(loop), loop->quantiles.p50_ns};
+            points[count++] = point_of(loop);
     }
     if (count > 1)
         qsort(points, count, sizeof *points, compare);
     return count;
 }
 
-/* A median is known to 1.25 standard errors of a mean; what runs differ by comes on top (rule book 6.2). */
-static double error_of(const struct snap_loop *loop)
+static size_t place_of(const struct batch_point *points, double size)
 {
-    const double spread = 0.02 * loop->quantiles.p50_ns;
-    const double own = isfinite(loop->mad_ns)
-                           ? 1.25 * 1.48 * loop->mad_ns / sqrt((double)loop->steps)
-                           : 0;
+    size_t at = 0;
 
-    return sqrt(own * own + spread * spread);
+    while (points[at].size != size)
+        at++;
+    return at;
 }
 
-static struct interval fixed_share(const struct snap_loop *loop,
-                                   const struct batch_fit *fit)
+static double samples_per_ns(const struct snap_loop *loop)
 {
-    const double time = loop->quantiles.p50_ns;
-    const double share = fmax(0, 1 - fit->each_ns * size_of(loop) / time);
-    const double unsure = 2 * error_of(loop) / time;
-
-    return (struct interval){fmax(0, share - unsure), share, fmin(1, share + unsure)};
+    return size_of(loop) / loop->quantiles.p50_ns;
 }
 
-/* Samples a second with the best size that was seen, over those of the loop. */
-static double samples_gain(const struct batch_point *points, size_t count,
-                           const struct batch_fit *fit, const struct snap_loop *loop)
+/* Samples a second with the best size that was seen, over those of the primary loop. */
+static double samples_gain(const struct patient *patient, double best_size)
 {
-    for (size_t i = 0; i < count; i++)
-        if (points[i].size == fit->best_size)
-            return points[i].size / points[i].time_ns /
-                   (size_of(loop) / loop->quantiles.p50_ns);
+    const struct snapshot *snapshot = patient->snapshot;
+
+    for (size_t i = 0; i < snapshot->loop_count; i++)
+        if (is_usable(&snapshot->loops[i]) && size_of(&snapshot->loops[i]) == best_size)
+            return samples_per_ns(&snapshot->loops[i]) / samples_per_ns(patient->loop);
     return 1;
 }
 
-static void describe(struct finding *finding, const struct snap_loop *loop,
-                     const struct batch_point *points, size_t count,
-                     const struct batch_fit *fit)
+static void describe(struct finding *finding, const struct batch_point *points,
+                     size_t count, const struct batch_fit *fit)
 {
     char fixed[UNITS_SIZE], each[UNITS_SIZE], small[UNITS_SIZE], large[UNITS_SIZE];
     const struct batch_point *last = &points[count - 1];
 
     cause_text(
-        finding->claim,
-        "with batches of %.0f samples %.0f %% of the step is a fixed cost, which larger "
-        "ones would share",
-        size_of(loop), 100 * finding->share.mid);
-    cause_text(
         finding->evidence,
-        "a batch of %.0f takes %s, one of %.0f takes %s: %s a step and %s a sample",
+        "to compute a batch of %.0f takes %s, one of %.0f %s: %s%s a step and %s a sample",
         points[0].size, units_duration(small, (int64_t)points[0].time_ns), last->size,
         units_duration(large, (int64_t)last->time_ns),
+        fit->is_model ? "" : "as an indication, ",
         units_duration(fixed, (int64_t)fit->fixed_ns),
         units_duration(each, (int64_t)fit->each_ns));
-    cause_text(
-        finding->advice,
-        "larger batches: one of %.0f trains %.1f times as many samples a second; that "
-        "changes how the model learns too (learning rate)",
-        fit->best_size, samples_gain(points, count, fit, loop));
     cause_text(finding->check,
                "`stepscope compare` compares different batches per sample");
     if (!fit->is_model)
@@ -111,25 +124,68 @@ static void describe(struct finding *finding, const struct snap_loop *loop,
             count);
 }
 
+/* What fewer than five sizes say is no model, but a cost that is surely most of the step is worth a warning: the
+ * interval knows how far apart the sizes are. It is never high. */
+static enum finding_severity severity_of(double low, const struct batch_fit *fit)
+{
+    const enum finding_severity most = fit->is_model ? FINDING_HIGH : FINDING_WARN;
+    const enum finding_severity by_share = low >= fixed_bands.high   ? FINDING_HIGH
+                                           : low >= fixed_bands.warn ? FINDING_WARN
+                                                                     : FINDING_INFO;
+
+    return by_share < most ? by_share : most;
+}
+
+/* What has no stage may be fixed as well: at most all of it. */
+static struct interval share_of_step(struct interval share, const struct snap_loop *loop)
+{
+    const double part = computing_part(loop),
+                 other = loop->stage[SS_STAGE_OTHER].share.high;
+
+    return (struct interval){
+        share.low * part, share.mid * part,
+        fmin(1, share.high * part + (part < 1 && isfinite(other) ? other : 0))};
+}
+
+/* Who trains with several sizes wants to know what they cost, so little is said as well. */
 void causes_of_batch_size(struct patient *patient)
 {
     struct batch_point points[BATCH_FIT_MOST];
     const size_t count = collect(patient->snapshot, points);
-    const struct snap_loop *loop = patient->loop;
     struct batch_fit fit;
 
-    if (count < 2 || !is_usable(loop)) {
-        cause_unobservable(patient,
-                           "overhead-bound"); /* one size says nothing about others */
+    if (count < 2 || !is_usable(patient->loop)) {
+        cause_unobservable(
+            patient, "overhead-bound",
+            "all batches have the same size, or nobody said which: one size says "
+            "nothing about others",
+            "train some steps with a batch twice as large in the same run");
         return;
     }
-    if (!batch_fit_find(points, count, &fit) || fit.best_size <= size_of(loop))
+    if (!batch_fit_find(points, count, &fit))
         return;
-    struct finding *finding = cause_add_share(
-        patient, "overhead-bound", fixed_share(loop, &fit), fixed_bands, "the step");
+    const size_t at = place_of(points, size_of(patient->loop));
+    const struct batch_point *own = &points[at];
+    const bool gains = fit.best_size > own->size;
+    const struct interval share =
+        share_of_step(batch_fit_fixed_share(points, count, &fit, at), patient->loop);
+    struct finding *finding =
+        cause_add(patient, "overhead-bound",
+                  gains ? severity_of(share.low, &fit) : FINDING_INFO, share, "the step");
     if (!finding)
         return;
-    if (!fit.is_model && finding->severity > FINDING_WARN)
-        finding->severity = FINDING_WARN;
-    describe(finding, loop, points, count, &fit);
+    cause_text(
+        finding->claim,
+        "with batches of %.0f samples %.0f %% of the step is a fixed cost, which larger "
+        "ones would share",
+        own->size, 100 * share.mid);
+    describe(finding, points, count, &fit);
+    if (gains)
+        cause_more(
+            finding->advice,
+            "; a batch of %.0f trains %.1f times as many samples a second, but learns "
+            "in another way (learning rate)",
+            fit.best_size, samples_gain(patient, fit.best_size));
+    else
+        finding->advice[0] = '\0';
 }

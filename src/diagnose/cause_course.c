@@ -1,5 +1,4 @@
-/* What changes from step to step: drift, pauses at regular distances, two speeds, slow predictions
- * (rule book 10). */
+/* What changes from step to step: drift, pauses at regular distances, two speeds (rule book 10). */
 #include <inttypes.h>
 #include <math.h>
 #include <string.h>
@@ -59,19 +58,23 @@ static double change_of(const struct snap_loop *loop)
     const double lasting = early > 0 ? late / early - 1 : 0;
     if (loop->change.kind == CHANGE_SHIFT && shift)
         return fmin(shift->after / shift->before - 1, lasting);
-    return loop->change.kind == CHANGE_DRIFT ? fmin(loop->change.trend, 2 * lasting) : 0;
+    return loop->change.kind == CHANGE_DRIFT
+               ? fmin(loop->change.trend, drift_lasting * lasting)
+               : 0;
 }
 
-/* What all steps take more than those of the first third; of a steady growth these have a third of it
- * themselves. */
-static double drift_share(const struct snap_loop *loop)
+/* What all steps take more than those of the first third. */
+static struct interval drift_share(const struct snap_loop *loop)
 {
     double early = 0;
 
     for (int i = 0; i < SS_STAGE_COUNT; i++)
         early += isfinite(loop->stage[i].early_ns) ? loop->stage[i].early_ns : 0;
     const double more = fmax(0, 1 - early / loop->step_ns.mid);
-    return loop->change.kind == CHANGE_DRIFT ? fmin(1.5 * more, 1) : more;
+    const double share =
+        loop->change.kind == CHANGE_DRIFT ? fmin(drift_line * more, 1) : more;
+    return (struct interval){drift_times_least * share, share,
+                             fmin(1, drift_times_most * share)};
 }
 
 static void describe_drift(struct finding *finding, const struct patient *patient,
@@ -87,20 +90,20 @@ static void describe_drift(struct finding *finding, const struct patient *patien
     else
         cause_text(finding->claim, "steps become slower: %.1f %% from first to last",
                    100 * change);
+    cause_more(finding->claim, ", which costs %.1f %% of the step",
+               100 * finding->share.mid);
     cause_text(finding->evidence, "over %lld steady steps",
                (long long)loop->steady_steps);
     if (carrier >= 0)
-        cause_more(finding->evidence, "; mostly %s: %s at first, %s at last",
+        cause_more(finding->evidence, "; mostly the stage %s: %s at first, %s at last",
                    ss_stage_text((unsigned)carrier),
                    units_duration(early, (int64_t)loop->stage[carrier].early_ns),
                    units_duration(late, (int64_t)loop->stage[carrier].late_ns));
     if (patient->snapshot->resources.growth_per_s > 0)
         cause_more(finding->evidence, "; memory grew by %.1f MB a minute meanwhile",
                    patient->snapshot->resources.growth_per_s * 60 / 1048576);
-    cause_text(finding->advice,
-               "look for what grows with the steps: lists of losses that keep their "
-               "graph, logs that are written anew, a cache");
-    cause_text(finding->check, "`stepscope report --steps`: which stage grows");
+    cause_text(finding->check,
+               "`stepscope report --steps` lists all steps: which of its columns grows?");
 }
 
 static void find_drift(struct patient *patient)
@@ -117,15 +120,15 @@ static void find_drift(struct patient *patient)
                alike = is_alike(patient->loop, carrier);
     /* Neighbours of a virtual machine slow it down at once, and no counter shows them. */
     const bool may_be_machine = is_shift ? is_unclear || alike : is_unclear && alike;
-    const double share = drift_share(patient->loop);
     struct finding *finding =
         cause_add(patient, "drift",
                   may_be_machine || change < drift_bands.warn ? FINDING_INFO
                   : change >= drift_bands.high                ? FINDING_HIGH
                                                               : FINDING_WARN,
-                  (struct interval){share / 2, share, fmin(1, 3 * share)}, "the step");
+                  drift_share(patient->loop), "the step");
     if (!finding)
         return;
+    finding->kind = SHARE_ESTIMATE;
     describe_drift(finding, patient, change, carrier);
     if (may_be_machine)
         cause_text(finding->unknown, "%s may be all of it",
@@ -138,10 +141,13 @@ static bool is_explained(const struct patient *patient, double share)
 {
     for (size_t i = 0; i < patient->out->count; i++) {
         const struct finding *finding = &patient->out->finding[i];
-        if (finding->severity >= FINDING_WARN && finding->share.mid >= pause_part * share)
+        /* What is compiled anew runs slowly for the first time too: the upper end. */
+        const bool is_new = strcmp(finding->id, "retrace-storm") == 0;
+        if (finding->severity >= FINDING_WARN &&
+            (is_new ? finding->share.high : finding->share.mid) >= pause_part * share)
             return true;
     }
-    return false;
+    return cause_cut_in_steps(patient) >= pause_part * share;
 }
 
 /* Time that no span covers has a name after all, if it is the pauses. */
@@ -173,74 +179,72 @@ static void find_pauses(struct patient *patient)
                   (struct interval){least, share, most}, "the step");
     if (!finding)
         return;
-    cause_text(finding->claim, "every %" PRId64 " steps one takes much longer",
-               loop->period[0].steps);
+    cause_text(finding->claim,
+               "every %" PRId64
+               " steps one takes much longer; slow steps cost %.1f %% of the time",
+               loop->period[0].steps, 100 * share);
     cause_text(finding->evidence,
-               "%zu of %zu such places; slow steps add %.1f %% to the mean",
+               "%zu of %zu steps at that distance were slow; slow steps add %.1f %% to "
+               "the mean of all",
                loop->period[0].hits, loop->period[0].places, 100 * loop->spike_tax);
-    cause_text(finding->advice,
-               "see what the script does at that distance: logging, saving, an "
-               "evaluation, the end of a shard");
     cause_text(finding->check,
                "the slowest steps of the report show the stage that takes longer");
 }
 
-/* Two levels in turn; one after the other is drift (rule book 8.2, NUMA; 10.2). */
+/* What the slow ones cost: known as well as the mean of all steps is, in which they count as often as they came. */
+static struct interval levels_share(const struct snap_loop *loop)
+{
+    const struct modes *modes = &loop->modes;
+    const double added = modes->high_share * (modes->high - modes->low),
+                 fast = modes->low / (modes->low + added),
+                 less = loop->step_ns.low / loop->step_ns.mid,
+                 more = loop->step_ns.high / loop->step_ns.mid;
+
+    return (struct interval){fmax(0, 1 - fast / less), 1 - fast, 1 - fast / more};
+}
+
+/* Which of the two comes when: it says where to look. */
+static void say_order(struct finding *finding, const struct snap_loop *loop)
+{
+    char text[UNITS_SIZE];
+
+    cause_text(finding->evidence, "hardly a step lies between the two");
+    if (loop->turns.order == TURNS_STRETCHES)
+        cause_more(finding->evidence, "; slow ones come in stretches, of some %s steps",
+                   units_integer(text, (uint64_t)(loop->turns.stretch + 0.5)));
+    else if (loop->turns.order == TURNS_ALTERNATE)
+        cause_more(finding->evidence, "; they come in turn, slow after fast");
+    else
+        cause_more(finding->evidence, "; they come in no order that shows");
+}
+
+/* Two levels at the same time; one after the other is drift (rule book 8.2, NUMA; 10.2). */
 static void find_levels(struct patient *patient)
 {
     const struct modes *modes = &patient->loop->modes;
-    const double added = modes->high_share * (modes->high - modes->low),
-                 share = added / (modes->low + added);
+    const struct interval share = levels_share(patient->loop);
     char low[UNITS_SIZE], high[UNITS_SIZE];
 
     if (!modes->are_two || patient->loop->change.kind == CHANGE_SHIFT)
         return;
     const bool is_other =
-        is_explained(patient, share) || cause_is_disturbed(patient, VALIDITY_WARN);
-    struct finding *finding = cause_add_share(
-        patient, "bimodal", (struct interval){share / 2, share, 2 * share}, modes_bands,
-        "the step");
+        is_explained(patient, share.mid) || cause_is_disturbed(patient, VALIDITY_WARN);
+    struct finding *finding =
+        cause_add_share(patient, "bimodal", share, modes_bands, "the step");
     if (!finding)
         return;
     if (is_other)
         finding->severity = FINDING_INFO;
     cause_text(finding->claim,
-               "steps have two speeds: %.0f %% of them take %s, the others %s",
+               "steps have two speeds: %.0f %% of them take %s, the others %s, which "
+               "costs %.1f %% of the time",
                100 * modes->high_share, units_duration(high, (int64_t)modes->high),
-               units_duration(low, (int64_t)modes->low));
-    cause_text(finding->evidence,
-               "hardly a step lies between the two, and they come in turn");
-    cause_text(
-        finding->advice,
-        "see what differs between them: sizes of batches, a cache that is missed, a "
-        "thread that moves to another core (taskset, numactl)");
-    cause_text(finding->check, "`stepscope report --steps`: which stage has two levels");
+               units_duration(low, (int64_t)modes->low), 100 * share.mid);
+    say_order(finding, patient->loop);
+    cause_text(finding->check,
+               "`stepscope report --steps` lists all steps: which of its columns has two "
+               "levels?");
     cause_text(finding->unknown, "what decides which of the two a step gets");
-}
-
-static void find_tail(struct patient *patient)
-{
-    for (size_t i = 0; i < patient->snapshot->span_count; i++) {
-        const struct snap_span *span = &patient->snapshot->spans[i];
-        const double ratio = span->quantiles.p99_ns / span->quantiles.p50_ns;
-        char p50[UNITS_SIZE], p99[UNITS_SIZE];
-        if (span->stage != SS_STAGE_INFER || span->count < TAIL_CALLS ||
-            !(ratio >= tail_ratio))
-            continue;
-        struct finding *finding = cause_add(patient, "latency-tail", FINDING_WARN,
-                                            (struct interval){NAN, NAN, NAN}, "the run");
-        if (!finding)
-            return;
-        cause_text(finding->claim, "1 of 100 predictions takes %.1f times the median",
-                   ratio);
-        cause_text(finding->evidence, "p50 %s, p99 %s, %" PRIu64 " calls",
-                   units_duration(p50, (int64_t)span->quantiles.p50_ns),
-                   units_duration(p99, (int64_t)span->quantiles.p99_ns), span->count);
-        cause_text(finding->advice,
-                   "call it a few times before it counts, and keep the shapes of its "
-                   "inputs the same");
-        return;
-    }
 }
 
 void causes_over_time(struct patient *patient)
@@ -248,5 +252,4 @@ void causes_over_time(struct patient *patient)
     find_drift(patient);
     find_pauses(patient);
     find_levels(patient);
-    find_tail(patient);
 }

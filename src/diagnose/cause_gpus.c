@@ -5,6 +5,8 @@
 #include "diagnose/causes.h"
 #include "stepscope/counters.h"
 
+static const double gigabyte = 1073741824;
+
 static void find_idle(struct patient *patient, const struct snap_resource *busy)
 {
     const double idle = 1 - busy->mean;
@@ -16,15 +18,31 @@ static void find_idle(struct patient *patient, const struct snap_resource *busy)
         (struct interval){0, idle, idle}, "the loop");
     if (!finding)
         return;
+    finding->kind = SHARE_BOUND;
     cause_text(finding->claim, "GPU %" PRIu64 " is idle %.0f %% of the time",
                busy->subject, 100 * idle);
     cause_text(finding->evidence, "busy %.0f %% on average, as its driver counts",
                100 * busy->mean);
-    cause_text(finding->advice,
-               "see what the host waits for (the other findings); larger batches keep "
-               "it busier");
+    cause_text(finding->check, "the row of the GPU in the next report: it is busier");
     cause_text(finding->unknown,
-               "busy means that some kernel ran, not that the GPU was full");
+               "how full it is when it is busy: busy means that anything ran on it");
+}
+
+/* All of it is taken from the start on: reserved, or kept from before. That says nothing on what is needed. */
+static void say_reserved(struct finding *finding, const struct patient *patient)
+{
+    finding->severity = FINDING_INFO;
+    cause_text(finding->unknown, "how much of it is needed: %s",
+               patient->framework == FRAMEWORK_KERAS
+                   ? "TensorFlow reserves all of it; "
+                     "tf.config.experimental.get_memory_info(\"GPU:0\") tells"
+               : patient->framework == FRAMEWORK_JAX
+                   ? "JAX reserves most of it; "
+                     "XLA_PYTHON_CLIENT_PREALLOCATE=false shows what it uses"
+               : patient->framework == FRAMEWORK_TORCH
+                   ? "PyTorch keeps what it had once; "
+                     "torch.cuda.max_memory_allocated() tells"
+                   : "it was taken before the loop began and did not change");
 }
 
 static void find_full(struct patient *patient, const struct snap_resource *used)
@@ -38,13 +56,16 @@ static void find_full(struct patient *patient, const struct snap_resource *used)
                                         (struct interval){NAN, NAN, NAN}, "the run");
     if (!finding)
         return;
-    cause_text(finding->claim, "the memory of GPU %" PRIu64 " is full", used->subject);
-    cause_text(finding->evidence, "%.1f of %.1f GB", used->max / 1073741824,
-               total->max / 1073741824);
-    cause_text(finding->advice,
-               "smaller batches with gradients added up, smaller types, or recomputing "
-               "activations");
-    cause_text(finding->unknown, "frameworks keep memory that they do not use now");
+    cause_text(finding->claim, "the memory of GPU %" PRIu64 " is %.0f %% full",
+               used->subject, 100 * used->max / total->max);
+    cause_text(finding->evidence, "%.1f of %.1f GB, at least %.1f GB while the loop ran",
+               used->max / gigabyte, total->max / gigabyte, used->min / gigabyte);
+    cause_text(finding->check, "the row of its memory in the next report");
+    if (used->max - used->min < gpu_memory_moves * total->max)
+        say_reserved(finding, patient);
+    else
+        cause_text(finding->unknown,
+                   "how much of it is in use: frameworks keep what they had once");
 }
 
 static void find_held(struct patient *patient, const struct snap_resource *clock)
@@ -61,14 +82,16 @@ static void find_held(struct patient *patient, const struct snap_resource *clock
                                         (struct interval){0, lost, lost}, "the loop");
     if (!finding)
         return;
+    finding->kind = SHARE_BOUND;
     cause_text(finding->claim,
                "the clock of GPU %" PRIu64 " is held at %.0f %% of its highest",
                clock->subject, 100 * clock->mean / most->max);
     cause_text(finding->evidence,
                "%.0f of %.0f MHz; reasons as its driver codes them: 0x%" PRIx64,
                clock->mean / 1e6, most->max / 1e6, (uint64_t)held->max);
-    cause_text(finding->advice,
-               "see to its cooling and its power limit (nvidia-smi -q -d PERFORMANCE)");
+    cause_text(finding->check, "nvidia-smi -q -d PERFORMANCE while it trains");
+    cause_text(finding->unknown, "how much faster the steps would be: not all of them "
+                                 "wait for its clock");
 }
 
 /* Whether a process of the run has memory there: what others do with theirs, or leave, is not ours. */
@@ -84,6 +107,7 @@ static bool is_used(const struct snap_resources *resources, uint64_t gpu)
 
 void causes_of_gpus(struct patient *patient)
 {
+    static const char *const ids[] = {"gpu-idle", "gpu-memory-full", "gpu-clocks-held"};
     const struct snap_resources *resources = &patient->snapshot->resources;
     bool seen = false;
 
@@ -100,6 +124,10 @@ void causes_of_gpus(struct patient *patient)
         else if (row->counter == SS_COUNTER_ID_GPU_CLOCK)
             find_held(patient, row);
     }
-    if (!seen)
-        cause_unobservable(patient, "gpu-idle");
+    for (size_t i = 0; !seen && i < sizeof ids / sizeof ids[0]; i++) {
+        if (snapshot_value(patient->snapshot, SS_COUNTER_ID_GPU_BUSY, SNAP_ANY))
+            cause_unobservable(patient, ids[i], "no process of the run uses a GPU", "");
+        else
+            cause_without(patient, ids[i], SS_COUNTER_ID_GPU_BUSY);
+    }
 }

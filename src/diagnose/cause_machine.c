@@ -4,21 +4,22 @@
 #include <string.h>
 
 #include "diagnose/causes.h"
+#include "stats/robust.h"
 #include "stepscope/counters.h"
 
+static const double megabyte = 1048576;
+
 static const struct cause {
-    const char *item, *id, *advice;
+    const char *item, *id; /* of the stamp, of the finding */
+    unsigned counter;
+    bool is_second; /* adds to the one before: its counter may be missing */
 } causes[] = {
-    {"preempted", "preempted",
-     "leave a core to the training: fewer workers and threads, or other work elsewhere"},
-    {"steal", "steal", "ask for cores of one's own: the host gives their time to others"},
-    {"cgroup", "cgroup-throttled",
-     "raise the CPU limit of the container, or use fewer threads than it allows"},
-    {"swap", "swap",
-     "use less memory or a machine with more: smaller batches, fewer workers"},
-    {"frequency", "clock-drop",
-     "see to cooling and power limits, or set the governor performance"},
-    {"heat", "clock-drop", "see to cooling and power limits"},
+    {"preempted", "preempted", SS_COUNTER_ID_THREAD_WAIT, false},
+    {"steal", "steal", SS_COUNTER_ID_CPU_STEAL, false},
+    {"cgroup", "cgroup-throttled", SS_COUNTER_ID_CGROUP_CPU_LIMIT, false},
+    {"swap", "swap", SS_COUNTER_ID_SWAP_IN, false},
+    {"frequency", "clock-drop", SS_COUNTER_ID_CPU_FREQUENCY, false},
+    {"heat", "clock-drop", SS_COUNTER_ID_CPU_THROTTLES, true},
 };
 
 static void add_item(struct patient *patient, const struct cause *cause,
@@ -34,19 +35,34 @@ static void add_item(struct patient *patient, const struct cause *cause,
                                              : 0,
                                    share, is_wait ? fmin(1, share * waited_most) : share};
 
-    for (size_t i = 0; i < patient->out->count; i++)
-        if (strcmp(patient->out->finding[i].id, cause->id) == 0)
-            return;
-    struct finding *finding =
-        cause_add(patient, cause->id, FINDING_WARN, range, "the loop");
+    struct finding *finding = cause_find(patient, cause->id);
+    if (finding) {
+        cause_more(finding->evidence, "; %s", item->text);
+        return;
+    }
+    finding = cause_add(patient, cause->id, FINDING_WARN, range, "the loop");
     if (!finding)
         return;
+    finding->kind = is_wait ? SHARE_ESTIMATE : SHARE_BOUND;
     cause_text(finding->claim, "%s", item->text);
-    cause_text(finding->evidence,
-               "sampled by the kernel's own counters while the loop ran");
-    cause_text(finding->advice, "%s", cause->advice);
-    cause_text(finding->check, "the last lines of the next summary");
-    cause_text(finding->unknown, "how much of it the steps would have had");
+    cause_text(finding->evidence, "counted by the kernel while the loop ran");
+    cause_text(finding->check, "the line 'valid' or 'doubt' of the next summary");
+    cause_text(finding->unknown, "how much time the steps have lost by it");
+}
+
+/* The kernel counts time without a core, whatever the reason: what the loop waited for is then the limit first of all. */
+static void join_throttled(struct patient *patient)
+{
+    struct finding *throttled = cause_find(patient, "cgroup-throttled"),
+                   *preempted = cause_find(patient, "preempted");
+
+    if (!throttled || !preempted)
+        return;
+    throttled->share = preempted->share;
+    throttled->kind = SHARE_ESTIMATE;
+    cause_more(throttled->evidence, "; %s", preempted->claim);
+    preempted->severity = FINDING_INFO;
+    cause_text(preempted->unknown, "how much of it is not by the limit of its cgroup");
 }
 
 static void find_disturbances(struct patient *patient)
@@ -60,56 +76,107 @@ static void find_disturbances(struct patient *patient)
                 continue;
             if (item->level == VALIDITY_WARN)
                 add_item(patient, &causes[k], item);
-            else if (item->level == VALIDITY_UNSEEN)
-                cause_unobservable(patient, causes[k].id);
+            else if (item->level == VALIDITY_UNSEEN && !causes[k].is_second)
+                cause_without(patient, causes[k].id, causes[k].counter);
         }
+    join_throttled(patient);
 }
 
+/* In all processes: what a worker waits for, the loop waits for sooner or later. */
 static void find_faults(struct patient *patient)
 {
-    const struct snap_resource *row =
-        snapshot_value(patient->snapshot, SS_COUNTER_ID_PROCESS_MAJOR_FAULTS, SNAP_ANY);
+    const struct snap_resources *resources = &patient->snapshot->resources;
+    double per_s = 0, all = 0;
 
-    if (!row) {
-        cause_unobservable(patient, "page-faults");
+    if (!cause_counter(patient, "page-faults", SS_COUNTER_ID_PROCESS_MAJOR_FAULTS))
         return;
+    for (size_t i = 0; i < resources->count; i++) {
+        const struct snap_resource *row = &resources->rows[i];
+        if (row->counter == SS_COUNTER_ID_PROCESS_MAJOR_FAULTS && isfinite(row->mean)) {
+            per_s += row->mean;
+            all += row->gained;
+        }
     }
-    const double share = row->mean * fault_ns / 1e9;
+    const double share = per_s * fault_ns / 1e9;
     if (share < faults_share)
         return;
     struct finding *finding =
         cause_add(patient, "page-faults", FINDING_WARN,
-                  (struct interval){0, fmin(share, 1), 1}, "the loop");
+                  (struct interval){fmin(1, share * fault_least), fmin(1, share),
+                                    fmin(1, share * fault_most)},
+                  "the loop");
     if (!finding)
         return;
+    finding->kind = SHARE_ESTIMATE;
     cause_text(finding->claim,
-               "pages are read from the disk while it trains: %.0f a second", row->mean);
-    cause_text(finding->evidence, "%.0f major faults in all", row->gained);
-    cause_text(finding->advice,
-               "keep the data in memory, or read it ahead (fewer, larger reads)");
+               "memory has to be read from the disk while it trains, %.0f times a second",
+               per_s);
+    cause_text(finding->evidence,
+               "%.0f such reads in all (the kernel calls them major faults)", all);
+    cause_text(finding->check, "fewer of them in the next run");
     cause_text(finding->unknown,
                "how long each took: a disk answers within 0.1 to 10 ms");
 }
 
-/* It grows steadily, and would reach the limit: rule book 10.2. */
+/* What the training may still get: of the machine, or up to the limit of its cgroup if that is nearer. Files that
+ * the kernel keeps in memory count for a cgroup too, but it gives them back: so what the training has itself counts. */
+struct room {
+    double left, limit;
+    bool is_container;
+};
+
+static struct room find_room(const struct snapshot *snapshot, double used,
+                             double available)
+{
+    const struct snap_resource *limit =
+        snapshot_value(snapshot, SS_COUNTER_ID_CGROUP_MEMORY_LIMIT, SNAP_ANY);
+    const struct room machine = {available, used + available, false};
+
+    if (!limit || !(limit->last > 0) || limit->last - used >= available)
+        return machine;
+    return (struct room){fmax(0, limit->last - used), limit->last, true};
+}
+
+/* It grows all the time, and still does at last: rule book 10.2. */
+static bool is_growing(const struct snap_resource *memory, double growth, double length_s)
+{
+    double known[SNAP_COURSE];
+    size_t count = 0;
+
+    for (int i = 0; i < SNAP_COURSE; i++)
+        if (isfinite(memory->course[i]))
+            known[count++] = memory->course[i];
+    const double at_last =
+        memory->course[SNAP_COURSE - 1] - memory->course[2 * SNAP_COURSE / 3];
+    return growth > 0 && robust_trend_z(known, count, 1) > leak_trend &&
+           at_last > leak_at_last * growth * length_s / 3;
+}
+
+/* The last sample may be from after the loop, when all is given back. */
+static double at_end_of_loop(const struct snap_resource *row)
+{
+    const double last = row->course[SNAP_COURSE - 1];
+
+    return isfinite(last) ? last : row->last;
+}
+
 static void find_leak(struct patient *patient)
 {
     const struct snap_resources *resources = &patient->snapshot->resources;
     const struct snap_resource *memory =
-        snapshot_value(patient->snapshot, SS_COUNTER_ID_TREE_RSS, SNAP_ANY);
-    const struct snap_resource *left =
-        snapshot_value(patient->snapshot, SS_COUNTER_ID_MEMORY_AVAILABLE, SNAP_ANY);
-    const double length_s = (double)(resources->end_ns - resources->begin_ns) / 1e9;
+        cause_counter(patient, "memory-leak", SS_COUNTER_ID_TREE_RSS);
+    const struct snap_resource *available =
+        cause_counter(patient, "memory-leak", SS_COUNTER_ID_MEMORY_AVAILABLE);
+    const double growth = resources->growth_per_s,
+                 length_s = (double)(resources->end_ns - resources->begin_ns) / 1e9;
 
-    if (!memory || !left) {
-        cause_unobservable(patient, "memory-leak");
+    if (!memory || !available)
         return;
-    }
-    const double growth = resources->growth_per_s;
-    const double limit = memory->last + left->last;
-    const bool still_rises = memory->course[SNAP_COURSE - 1] >
-                             memory->course[2 * SNAP_COURSE / 3] + growth * length_s / 12;
-    if (!(growth > 0) || growth * length_s < leak_of_limit * limit || !still_rises)
+    const double used = at_end_of_loop(memory);
+    const struct room room =
+        find_room(patient->snapshot, used, at_end_of_loop(available));
+    if (!is_growing(memory, growth, length_s) ||
+        growth * length_s < leak_of_limit * room.limit)
         return;
     struct finding *finding = cause_add(patient, "memory-leak", FINDING_WARN,
                                         (struct interval){NAN, NAN, NAN}, "the run");
@@ -117,29 +184,27 @@ static void find_leak(struct patient *patient)
         return;
     cause_text(finding->claim,
                "memory grows by %.1f MB a minute and would be full in %.0f minutes",
-               growth * 60 / 1048576, left->last / growth / 60);
-    cause_text(finding->evidence, "%.0f MB at the end, %.0f MB left on the machine",
-               memory->last / 1048576, left->last / 1048576);
-    cause_text(
-        finding->advice,
-        "keep numbers, not tensors (loss.item()), and look for lists that only grow");
-    cause_text(finding->check, "the row memory of the next report");
+               growth * 60 / megabyte, room.left / growth / 60);
+    cause_text(finding->evidence, "%.0f MB at the end, %.0f MB left %s", used / megabyte,
+               room.left / megabyte,
+               room.is_container ? "below the limit of the container" : "on the machine");
+    cause_text(finding->check,
+               "the row memory of 'The machine while it trained' in the next report");
 }
 
 static void find_crowd(struct patient *patient)
 {
+    const char *id = "cpu-oversubscribed";
     const struct snap_resource *threads =
-        snapshot_value(patient->snapshot, SS_COUNTER_ID_TREE_THREADS, SNAP_ANY);
+        cause_counter(patient, id, SS_COUNTER_ID_TREE_THREADS);
     const struct snap_resource *wait =
-        snapshot_value(patient->snapshot, SS_COUNTER_ID_THREAD_WAIT, SNAP_ANY);
-    const struct snap_resource *tree =
-        snapshot_value(patient->snapshot, SS_COUNTER_ID_TREE_CPU, SNAP_ANY);
+        cause_counter(patient, id, SS_COUNTER_ID_THREAD_WAIT);
+    const struct snap_resource *tree = cause_counter(patient, id, SS_COUNTER_ID_TREE_CPU);
+    const struct snap_resource *busy = cause_counter(patient, id, SS_COUNTER_ID_CPU_BUSY);
     const double cores = (double)snapshot_cores(patient->snapshot);
 
-    if (!threads || !wait || !tree || cores <= 0) {
-        cause_unobservable(patient, "cpu-oversubscribed");
+    if (!threads || !wait || !tree || !busy || cores <= 0)
         return;
-    }
     const double share = wait->mean / 1e9;
     /* Its own processes fill the cores, and its loop waits for one. */
     if (threads->mean < threads_per_core * cores || share < crowded_wait ||
@@ -148,24 +213,22 @@ static void find_crowd(struct patient *patient)
     struct finding *preempted = cause_find(patient, "preempted");
     const struct interval range = {share * waited_least, share,
                                    fmin(1, share * waited_most)};
-    struct finding *finding =
-        cause_add(patient, "cpu-oversubscribed", FINDING_WARN, range, "the loop");
+    struct finding *finding = cause_add(patient, id, FINDING_WARN, range, "the loop");
     if (!finding)
         return;
+    finding->kind = SHARE_ESTIMATE;
     if (preempted) { /* the same wait, and it is known whom for */
         preempted->severity = FINDING_INFO;
         cause_text(preempted->unknown, "how much of it is not for its own threads");
     }
-    cause_text(finding->claim, "%.0f threads of the training share %.0f cores",
-               threads->mean, cores);
-    cause_text(finding->evidence,
-               "they use %.1f cores, and the loop's thread waits %.1f %% of the time "
-               "for one",
-               tree->mean / 1e9, 100 * share);
-    cause_text(finding->advice,
-               "fewer workers, and one thread for the mathematics in each: "
-               "OMP_NUM_THREADS=1, torch.set_num_threads(1)");
-    cause_text(finding->check, "the row loop thread of the next report: it waits less");
+    cause_text(
+        finding->claim,
+        "%.0f threads of the training share %.0f cores, so that its loop waits for "
+        "one %.1f %% of the time",
+        threads->mean, cores, 100 * share);
+    cause_text(finding->evidence, "together they use %.1f cores", tree->mean / 1e9);
+    cause_text(finding->check,
+               "`preempted` under 'What disturbed it' of the next report is less");
 }
 
 void causes_of_machine(struct patient *patient)

@@ -63,8 +63,10 @@ static double lasting_excess(const struct ranks *ranks, size_t rank)
     return robust_median(each, (size_t)ranks->windows, scratch);
 }
 
-/* What a step would gain if the rank worked as fast as the others do, window by window. */
-static struct interval gain_of(const struct ranks *ranks, size_t rank)
+/* What a step would gain if the rank worked as fast as the others do, window by window. With too few windows for an
+ * interval, an estimate. */
+static struct interval gain_of(const struct ranks *ranks, size_t rank,
+                               enum share_kind *kind)
 {
     double gain[SNAP_OWN_WINDOWS], scratch[2 * SNAP_OWN_WINDOWS], sum = 0;
     const size_t count = (size_t)ranks->windows;
@@ -77,8 +79,10 @@ static struct interval gain_of(const struct ranks *ranks, size_t rank)
     }
     const double half = interval_half_width(gain, count, scratch),
                  mean = sum / (double)count;
-    if (!isfinite(half)) /* too few windows: as sure as the rule that found it */
-        return (struct interval){mean / 2, mean, fmin(1, 2 * mean)};
+    *kind = isfinite(half) ? SHARE_INTERVAL : SHARE_ESTIMATE;
+    if (!isfinite(half))
+        return (struct interval){mean * few_times_least, mean,
+                                 fmin(1, mean * few_times_most)};
     return (struct interval){fmax(0, mean - half), mean, fmin(1, mean + half)};
 }
 
@@ -105,7 +109,8 @@ static void add(struct patient *patient, const struct ranks *ranks, size_t slowe
 {
     const struct snap_loop *loop = ranks->loop[slowest];
     char own[UNITS_SIZE];
-    const struct interval gain = gain_of(ranks, slowest);
+    enum share_kind kind;
+    const struct interval gain = gain_of(ranks, slowest, &kind);
     /* The rule that found it is the test; the interval says how much it is. */
     struct finding *finding = cause_add(patient, "straggler",
                                         gain.mid >= stage_bands.high   ? FINDING_HIGH
@@ -115,20 +120,17 @@ static void add(struct patient *patient, const struct ranks *ranks, size_t slowe
 
     if (!finding)
         return;
+    finding->kind = kind;
     cause_text(
         finding->claim,
-        "rank %d works %.0f %% longer in each step than the others, which wait for it",
-        loop->rank, 100 * more);
-    cause_text(
-        finding->evidence,
-        "its own work takes %s a step, without communication; that of %zu ranks was "
-        "compared in %d stretches of the run",
-        units_duration(own, (int64_t)own_work(ranks, slowest)), ranks->count,
-        ranks->windows);
-    cause_text(
-        finding->advice,
-        "see what it has that the others have not: more or longer samples, a slower "
-        "or shared core, logging and saving on that rank alone");
+        "rank %d works %.0f %% longer in each step than the others, which wait for "
+        "it: %.1f %% of the step",
+        loop->rank, 100 * more, 100 * gain.mid);
+    cause_text(finding->evidence,
+               "its own work takes %s a step, without communication; that of %zu ranks "
+               "(processes that train together) was compared in %d stretches of the run",
+               units_duration(own, (int64_t)own_work(ranks, slowest)), ranks->count,
+               ranks->windows);
     cause_text(
         finding->check,
         "exchange its place or its data with another: does the delay move with it?");
@@ -145,10 +147,12 @@ void causes_of_ranks(struct patient *patient)
     size_t slowest = 0;
 
     collect(patient, &ranks);
-    if (ranks.count < 2)
+    if (ranks.count < 2 || !cause_can_see(patient, "straggler", SS_STAGE_COMM))
         return;
     if (ranks.windows < STRAGGLER_WINDOWS) {
-        cause_unobservable(patient, "straggler");
+        cause_unobservable(patient, "straggler",
+                           "too few steps to compare the processes with each other",
+                           "a longer run");
         return;
     }
     for (size_t i = 0; i < ranks.count; i++) {

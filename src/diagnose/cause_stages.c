@@ -12,12 +12,11 @@ void cause_say_stage(struct finding *finding, const struct patient *patient,
     const struct snap_stage *found = &patient->loop->stage[stage];
     char mean[UNITS_SIZE], step[UNITS_SIZE], p99[UNITS_SIZE];
 
-    cause_text(finding->claim, "%s %.1f %% of the step (%.1f to %.1f %%)", what,
-               100 * found->share.mid, 100 * found->share.low, 100 * found->share.high);
+    cause_text(finding->claim, "%s %.1f %% of the step", what, 100 * found->share.mid);
     cause_text(finding->evidence, "%s of %s a step",
                units_duration(mean, (int64_t)found->mean_ns),
                units_duration(step, (int64_t)patient->loop->step_ns.mid));
-    if (isfinite(found->quantiles.p99_ns) && patient->loop->steady_steps >= 100)
+    if (isfinite(found->quantiles.p99_ns) && patient->loop->steady_steps >= P99_CALLS)
         cause_more(finding->evidence, ", p99 %s",
                    units_duration(p99, (int64_t)found->quantiles.p99_ns));
 }
@@ -45,6 +44,7 @@ static void weigh_sync(struct finding *finding, const struct patient *patient)
     if (!busy || busy->mean >= gpu_working)
         finding->severity = FINDING_INFO;
     finding->share.low = 0;
+    finding->kind = SHARE_BOUND;
     cause_text(
         finding->unknown,
         "how much of the wait is the device's own work, which has to be done anyway");
@@ -54,27 +54,23 @@ void causes_of_stages(struct patient *patient)
 {
     static const struct {
         unsigned stage;
-        const char *id, *what, *advice, *check;
-    } stages[] = {
-        {SS_STAGE_TRANSFER, "transfer-bound", "copies to the device take",
-         "pin the host memory (pin_memory=True) and copy without waiting (non_blocking=True)",
-         "the stage transfer shrinks"},
-        {SS_STAGE_SYNC, "sync-bound", "waiting for the device takes",
-         "read losses and metrics every 50 steps instead of each (item(), float(), numpy())",
-         "steps a second with the reads left out"},
-        {SS_STAGE_COMM, "comm-bound", "communication between ranks takes",
-         "larger batches a rank, gradients added up over several batches (no_sync()), or smaller "
-         "types in the exchange",
-         "one rank alone shows a step without it"},
-        {SS_STAGE_GC, "gc-pauses", "Python's garbage collector takes",
-         "gc.freeze() after the model is built, and gc.disable() with gc.collect() between epochs",
-         "the stage gc is gone"},
-        {SS_STAGE_SETUP, "setup-heavy", "making iterators and workers takes",
-         "make the iterator once and keep it (persistent_workers=True; not next(iter(loader)) in "
-         "the loop)",
-         "the stage setup is gone"}};
+        const char *id, *what, *check;
+    } stages[] = {{SS_STAGE_TRANSFER, "transfer-bound", "copies to the device take",
+                   "the row transfer of 'The step by stage' gets smaller"},
+                  {SS_STAGE_SYNC, "sync-bound", "waiting for the device takes",
+                   "steps a second with the reads left out once"},
+                  {SS_STAGE_COMM, "comm-bound",
+                   "communication between the processes that train together takes",
+                   "one process alone shows a step without it"},
+                  {SS_STAGE_GC, "gc-pauses", "Python's garbage collector takes",
+                   "the row gc of 'The step by stage' is gone"},
+                  {SS_STAGE_SETUP, "setup-heavy",
+                   "making iterators and workers of the input takes",
+                   "the row setup of 'The step by stage' is gone"}};
 
     for (size_t i = 0; i < sizeof stages / sizeof stages[0]; i++) {
+        if (!cause_can_see(patient, stages[i].id, stages[i].stage))
+            continue;
         struct finding *finding = cause_add_share(
             patient, stages[i].id, patient->loop->stage[stages[i].stage].share,
             stage_bands, "the step");
@@ -82,7 +78,6 @@ void causes_of_stages(struct patient *patient)
             continue;
         cause_say_stage(finding, patient, stages[i].stage, stages[i].what);
         cause_say_line(finding, patient, stages[i].stage);
-        cause_text(finding->advice, "%s", stages[i].advice);
         cause_text(finding->check, "%s", stages[i].check);
         if (stages[i].stage == SS_STAGE_SYNC)
             weigh_sync(finding, patient);

@@ -3,10 +3,9 @@
 #define DIAGNOSE_CAUSES_H
 
 #include "base/compiler.h"
+#include "diagnose/advice.h"
 #include "diagnose/finding.h"
 #include "diagnose/thresholds.h"
-
-enum framework { FRAMEWORK_OTHER, FRAMEWORK_TORCH, FRAMEWORK_KERAS, FRAMEWORK_JAX };
 
 struct patient {
     const struct snapshot *snapshot;
@@ -17,7 +16,8 @@ struct patient {
     struct diagnosis *out;
 };
 
-/* A new finding; NULL if there is no room. The texts are still empty. */
+/* A new finding; NULL if there is no room. It has the advice of the table (advice.h); its other texts are
+ * still empty, and its share is an interval, with too few steps an estimate. */
 struct finding *cause_add(struct patient *patient, const char *id,
                           enum finding_severity severity, struct interval share,
                           const char *of);
@@ -31,9 +31,28 @@ struct interval cause_estimate(const struct patient *patient, struct interval sh
 void cause_text(char out[FINDING_TEXT_SIZE], const char *format, ...) ATTR_PRINTF(2, 3);
 /* Appends. */
 void cause_more(char out[FINDING_TEXT_SIZE], const char *format, ...) ATTR_PRINTF(2, 3);
-void cause_unobservable(struct patient *patient, const char *id);
+/* Neither claimed nor ruled out: why, and what would make it observable ("": nothing known). The first reason of an
+ * id stays; what is found after all is not listed. */
+void cause_unobservable(struct patient *patient, const char *id, const char *reason,
+                        const char *needs);
+/* Whether the time of a stage is known; if not, the cause of that id is unobservable. */
+bool cause_can_see(struct patient *patient, const char *id, unsigned stage);
+/* The same for a counter that has to have a value: NULL if it has none; and without a look at it. */
+void cause_without(struct patient *patient, const char *id, unsigned counter);
+const struct snap_resource *cause_counter(struct patient *patient, const char *id,
+                                          unsigned counter);
 /* The first of what was found so far with this id; NULL: none. */
 struct finding *cause_find(const struct patient *patient, const char *id);
+
+/* "MyLogger.on_train_batch_end" */
+enum { CAUSE_NAME_SIZE = 96 };
+const char *cause_name(char out[CAUSE_NAME_SIZE], const struct snap_span *span);
+
+/* Share of the loop of what is outside of its steps and was seen so often: an estimate (thresholds.h). */
+struct interval cause_cut_share(const struct patient *patient, int64_t ns, double times);
+
+/* Part of the time in steps that callbacks save or evaluate, where that is warned of. */
+double cause_cut_in_steps(const struct patient *patient);
 
 /* Part of the looks at loop threads in which they ran while a stage had them; NAN below 20. */
 double cause_busy(const struct patient *patient, unsigned stage);
@@ -41,11 +60,15 @@ double cause_busy(const struct patient *patient, unsigned stage);
 /* The line of the script that has most samples of a stage; NULL: none has 20 % of it for sure. */
 const struct snap_hot_line *cause_hot_line(const struct patient *patient, unsigned stage);
 
-/* "12.3 ms of 20.1 ms a step, p99 40 ms; 80 % of it at train.py:12 (load)" */
+/* Claim "WHAT 12.3 % of the step", evidence "12.3 ms of 20.1 ms a step, p99 40 ms"; appends to the evidence
+ * "; 80 % of it at train.py:12 (load)". */
 void cause_say_stage(struct finding *finding, const struct patient *patient,
                      unsigned stage, const char *what);
 void cause_say_line(struct finding *finding, const struct patient *patient,
                     unsigned stage);
+
+/* The part of the step that so many of the samples of `other` stand for, by both intervals; NAN: none were taken. */
+struct interval cause_of_other(const struct patient *patient, uint64_t samples);
 
 /* The validity stamp has at least this level for something of the machine: cores, clocks, memory. */
 bool cause_is_disturbed(const struct patient *patient, enum validity_level level);
@@ -55,11 +78,12 @@ void causes_of_input(struct patient *patient);     /* input-bound */
 void causes_of_stages(struct patient *patient);    /* transfer, sync, comm, gc, setup */
 void causes_of_compiling(struct patient *patient); /* retrace-storm, compile-heavy */
 void causes_of_callbacks(struct patient *patient); /* callback-bound */
+void causes_of_own_input(struct patient *patient); /* input-bound, by samples */
 void causes_of_own_code(struct patient *patient);  /* user-code, instrument-more */
 void causes_of_cuts(
     struct patient *patient); /* eval-heavy, checkpoint-heavy, setup-heavy */
-void causes_over_time(
-    struct patient *patient); /* drift, periodic-pause, bimodal, latency-tail */
+void causes_over_time(struct patient *patient);      /* drift, periodic-pause, bimodal */
+void causes_of_predictions(struct patient *patient); /* latency-tail; needs no loop */
 void causes_of_machine(struct patient *patient); /* preempted, steal, ..., memory-leak */
 void causes_of_gpus(
     struct patient *patient); /* gpu-idle, gpu-memory-full, gpu-clocks-held */

@@ -1,141 +1,34 @@
 #include "diagnose/causes.h"
 
 #include <math.h>
-#include <stdarg.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 static void (*const causes[])(struct patient *patient) = {
-    causes_of_input,     causes_of_stages,   causes_of_ranks, causes_of_compiling,
-    causes_of_callbacks, causes_of_own_code, causes_of_cuts,  causes_of_batch_size,
-    causes_over_time,    causes_of_machine,  causes_of_gpus,  causes_of_compute,
+    causes_of_input,       causes_of_stages,    causes_of_ranks,    causes_of_compiling,
+    causes_of_callbacks,   causes_of_own_input, causes_of_own_code, causes_of_cuts,
+    causes_of_batch_size,  causes_over_time,    causes_of_machine,  causes_of_gpus,
+    causes_of_predictions, causes_of_compute,
 };
-
-struct finding *cause_add(struct patient *patient, const char *id,
-                          enum finding_severity severity, struct interval share,
-                          const char *of)
-{
-    struct diagnosis *out = patient->out;
-
-    if (out->count == FINDINGS_MOST)
-        return NULL;
-    struct finding *finding = &out->finding[out->count++];
-    *finding = (struct finding){.id = id, .severity = severity, .share = share, .of = of};
-    return finding;
-}
-
-struct finding *cause_add_share(struct patient *patient, const char *id,
-                                struct interval share, struct bands bands, const char *of)
-{
-    /* Without an interval (too few steps) nothing is claimed. */
-    if (!isfinite(share.low) || share.low < bands.info)
-        return NULL;
-    return cause_add(patient, id,
-                     share.low >= bands.high   ? FINDING_HIGH
-                     : share.low >= bands.warn ? FINDING_WARN
-                                               : FINDING_INFO,
-                     share, of);
-}
-
-struct interval cause_estimate(const struct patient *patient, struct interval share)
-{
-    const bool is_known = !patient->has_few_steps && isfinite(share.high);
-
-    if (is_known || !(share.mid >= few_least))
-        return share;
-    return (struct interval){share.mid / 2, share.mid, fmin(1, 2 * share.mid)};
-}
-
-static void add_text(char *out, size_t used, const char *format, va_list arguments)
-    ATTR_PRINTF(3, 0);
-
-static void add_text(char *out, size_t used, const char *format, va_list arguments)
-{
-    if (used < FINDING_TEXT_SIZE)
-        vsnprintf(out + used, FINDING_TEXT_SIZE - used, format, arguments);
-}
-
-void cause_text(char out[FINDING_TEXT_SIZE], const char *format, ...)
-{
-    va_list arguments;
-
-    va_start(arguments, format);
-    add_text(out, 0, format, arguments);
-    va_end(arguments);
-}
-
-void cause_more(char out[FINDING_TEXT_SIZE], const char *format, ...)
-{
-    va_list arguments;
-
-    va_start(arguments, format);
-    add_text(out, strlen(out), format, arguments);
-    va_end(arguments);
-}
-
-void cause_unobservable(struct patient *patient, const char *id)
-{
-    struct diagnosis *out = patient->out;
-
-    if (out->unobservable_count < FINDINGS_MOST)
-        out->unobservable[out->unobservable_count++] = id;
-}
-
-struct finding *cause_find(const struct patient *patient, const char *id)
-{
-    struct diagnosis *out = patient->out;
-
-    for (size_t i = 0; i < out->count; i++)
-        if (strcmp(out->finding[i].id, id) == 0)
-            return &out->finding[i];
-    return NULL;
-}
-
-double cause_busy(const struct patient *patient, unsigned stage)
-{
-    const uint64_t *seen = patient->snapshot->resources.states[stage];
-    const uint64_t all = seen[0] + seen[1] + seen[2];
-
-    return all >= LOOKS_NEEDED ? (double)seen[0] / (double)all : NAN;
-}
-
-const struct snap_hot_line *cause_hot_line(const struct patient *patient, unsigned stage)
-{
-    const struct snap_hot *hot = &patient->snapshot->hot;
-
-    for (size_t i = 0; i < hot->line_count; i++) {
-        const struct snap_hot_line *line = &hot->lines[i];
-        if (line->place == stage && line->at.line > 0)
-            return line->share.low >= line_share ? line : NULL;
-    }
-    return NULL;
-}
-
-bool cause_is_disturbed(const struct patient *patient, enum validity_level level)
-{
-    static const char *const ids[] = {"preempted", "steal",  "cgroup", "swap",
-                                      "frequency", "memory", "others", "heat"};
-    const struct validity *validity = &patient->out->validity;
-
-    for (size_t i = 0; i < validity->count; i++)
-        for (size_t k = 0; k < sizeof ids / sizeof ids[0]; k++)
-            if (validity->item[i].level >= level &&
-                strcmp(validity->item[i].id, ids[k]) == 0)
-                return true;
-    return false;
-}
 
 /* Which words of advice fit: by names that only one framework's adapter gives. */
 static enum framework find_framework(const struct snapshot *snapshot)
 {
+    static const struct {
+        const char *text;
+        enum framework framework;
+    } names[] = {
+        {"train_function", FRAMEWORK_KERAS},   {"predict_function", FRAMEWORK_KERAS},
+        {"GetNext", FRAMEWORK_KERAS},          {"GradientTape", FRAMEWORK_KERAS},
+        {"make iterator", FRAMEWORK_KERAS},    {"DataLoader", FRAMEWORK_TORCH},
+        {"DataLoader start", FRAMEWORK_TORCH}, {"zero_grad", FRAMEWORK_TORCH},
+        {"step (GradScaler)", FRAMEWORK_TORCH}};
+
     for (size_t i = 0; i < snapshot->span_count; i++) {
         const struct snap_span *span = &snapshot->spans[i];
-        if (strcmp(span->text, "train_function") == 0 ||
-            strcmp(span->text, "GetNext") == 0)
-            return FRAMEWORK_KERAS;
-        if (strcmp(span->text, "DataLoader") == 0 || strcmp(span->text, "zero_grad") == 0)
-            return FRAMEWORK_TORCH;
+        for (size_t k = 0; k < sizeof names / sizeof names[0]; k++)
+            if (strcmp(span->text, names[k].text) == 0)
+                return names[k].framework;
         if (span->role == SS_ROLE_JIT_CALL)
             return FRAMEWORK_JAX;
     }
@@ -183,7 +76,38 @@ static void find_too_few(struct patient *patient)
     cause_text(finding->claim, "too few steps to say what is typical");
     cause_text(finding->evidence, "%lld steps so far; %lld more are needed",
                (long long)loop->steps, (long long)missing);
-    cause_text(finding->advice, "train for more steps");
+    cause_text(finding->check, "the line 'sure' of the next summary");
+}
+
+/* One of two counters may be missing, and the other has shown it. */
+static void forget_found(struct patient *patient)
+{
+    struct diagnosis *out = patient->out;
+    size_t kept = 0;
+
+    for (size_t i = 0; i < out->unobservable_count; i++)
+        if (!cause_find(patient, out->unobservable[i].id))
+            out->unobservable[kept++] = out->unobservable[i];
+    out->unobservable_count = kept;
+}
+
+/* All, or what needs no more than a look at names. */
+static void find_causes(struct patient *patient)
+{
+    if (!patient->loop) {
+        causes_of_predictions(patient);
+        return;
+    }
+    find_too_few(patient);
+    patient->has_few_steps = patient->out->count > 0;
+    if (patient->has_few_steps) {
+        causes_of_compiling(patient);
+        causes_of_callbacks(patient);
+        causes_of_predictions(patient);
+        return;
+    }
+    for (size_t i = 0; i < sizeof causes / sizeof causes[0]; i++)
+        causes[i](patient);
 }
 
 void diagnose(struct diagnosis *out, const struct snapshot *snapshot,
@@ -197,27 +121,18 @@ void diagnose(struct diagnosis *out, const struct snapshot *snapshot,
 
     *out = (struct diagnosis){0};
     validity_judge(&out->validity, snapshot, run);
-    if (!patient.loop)
-        return;
-    find_too_few(&patient);
-    patient.has_few_steps = out->count > 0;
-    if (patient.has_few_steps) { /* what needs no more than a look at the names */
-        causes_of_compiling(&patient);
-        causes_of_callbacks(&patient);
-    }
-    for (size_t i = 0; !patient.has_few_steps && i < sizeof causes / sizeof causes[0];
-         i++)
-        causes[i](&patient);
+    find_causes(&patient);
+    forget_found(&patient);
     qsort(out->finding, out->count, sizeof out->finding[0], compare);
 }
 
 const char *diagnosis_verdict(const struct diagnosis *diagnosis,
                               const struct snapshot *snapshot)
 {
-    if (snapshot->loop_count == 0)
-        return "no-steps";
     if (diagnosis->count > 0 && diagnosis->finding[0].severity >= FINDING_WARN)
         return diagnosis->finding[0].id;
+    if (snapshot->loop_count == 0)
+        return "no-steps";
     for (size_t i = 0; i < diagnosis->count; i++)
         if (strcmp(diagnosis->finding[i].id, "compute-bound") == 0)
             return diagnosis->finding[i].id;
@@ -229,4 +144,11 @@ const char *finding_severity_text(enum finding_severity severity)
     static const char *const texts[] = {"info", "warn", "high"};
 
     return texts[severity];
+}
+
+const char *share_kind_text(enum share_kind kind)
+{
+    static const char *const texts[] = {"interval", "estimate", "bound"};
+
+    return texts[kind];
 }

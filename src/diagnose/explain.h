@@ -1,7 +1,8 @@
-/* The closed list of findings, and a longer text on each. */
+/* The closed list of findings, and a longer text on each; and the words that these texts use. */
 #ifndef DIAGNOSE_EXPLAIN_H
 #define DIAGNOSE_EXPLAIN_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
 struct explanation {
@@ -14,5 +15,17 @@ struct explanation {
 /* NULL after the last. */
 const struct explanation *explain_at(size_t index);
 const struct explanation *explain_find(const char *id);
+
+/* A word that not everybody who trains a model knows. */
+struct explained_word {
+    const char *word;
+    const char *meaning;
+};
+
+/* NULL after the last. */
+const struct explained_word *explain_word_at(size_t index);
+
+/* Whether a text has the word, also as a plural. */
+bool explain_uses(const char *text, const char *word);
 
 #endif

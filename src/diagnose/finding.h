@@ -8,13 +8,21 @@
 
 enum finding_severity { FINDING_INFO, FINDING_WARN, FINDING_HIGH };
 
-enum { FINDING_TEXT_SIZE = 320, FINDINGS_MOST = 32 };
+enum { FINDING_TEXT_SIZE = 320, FINDINGS_MOST = 32, UNOBSERVABLE_MOST = 32 };
+
+/* What the two ends of a share are. */
+enum share_kind {
+    SHARE_INTERVAL, /* of 95 % */
+    SHARE_ESTIMATE, /* by a rule of thumb: docs/diagnosis.md has it for each */
+    SHARE_BOUND     /* at most the upper end; how much of it would go is not known */
+};
 
 struct finding {
     const char *id; /* of the closed list, explain.h */
     enum finding_severity severity;
     struct interval share; /* of the step, or of `of`; NAN: none */
-    const char *of;        /* "the step", "the loop", "the run" */
+    enum share_kind kind;
+    const char *of; /* "the step", "the loop", "the run" */
     /* Texts; names of the run in them are untrusted. */
     char claim[FINDING_TEXT_SIZE];    /* what */
     char evidence[FINDING_TEXT_SIZE]; /* because */
@@ -23,11 +31,18 @@ struct finding {
     char unknown[FINDING_TEXT_SIZE];  /* what cannot be known; "": nothing */
 };
 
+/* A cause that nobody can rule out here, and why. */
+struct unobservable {
+    const char *id;
+    const char *reason;
+    const char *needs; /* what would make it observable; "": nothing that is known */
+};
+
 struct diagnosis {
     struct finding finding[FINDINGS_MOST]; /* the first is the verdict */
     size_t count;
     struct validity validity;
-    const char *unobservable[FINDINGS_MOST]; /* ids of which a counter is missing here */
+    struct unobservable unobservable[UNOBSERVABLE_MOST]; /* each id once */
     size_t unobservable_count;
 };
 
@@ -39,10 +54,11 @@ void diagnose(struct diagnosis *out, const struct snapshot *snapshot,
  * loss of time (compute-bound, too-few-steps) has none: NAN. */
 struct interval finding_gain(const struct finding *finding);
 
-/* The one word on top: the id of the first finding, "healthy" if nothing is worth a warning, "no-steps". */
+/* The one word on top: the id of the first finding that warns, else "compute-bound", "healthy" or "no-steps". */
 const char *diagnosis_verdict(const struct diagnosis *diagnosis,
                               const struct snapshot *snapshot);
 
 const char *finding_severity_text(enum finding_severity severity);
+const char *share_kind_text(enum share_kind kind);
 
 #endif

@@ -62,12 +62,11 @@ static double in_loop(const struct snap_resource *row)
     return isfinite(row->in_loop) ? row->in_loop : row->gained;
 }
 
-/* Long enough for the supervisor to have looked several times. */
 static bool is_long(const struct judge *judge)
 {
     const struct snap_resources *resources = &judge->snapshot->resources;
 
-    return resources->end_ns - resources->begin_ns >= INT64_C(5000000000);
+    return resources->end_ns - resources->begin_ns >= watch_least_ns;
 }
 
 static double core_count(const struct judge *judge)
@@ -124,12 +123,13 @@ static void judge_steal(struct judge *judge)
         snapshot_value(judge->snapshot, SS_COUNTER_ID_CPU_STEAL, SNAP_ANY);
 
     if (!row) {
-        unseen(judge, "steal", "time taken by the hypervisor", SS_COUNTER_ID_CPU_STEAL);
+        unseen(judge, "steal", "time taken by the host of a virtual machine",
+               SS_COUNTER_ID_CPU_STEAL);
         return;
     }
     const double share = row->mean / 1e9 / core_count(judge);
     add(judge, "steal", level_of(share, steal_limits), share, "share",
-        "the hypervisor took %.1f %% of the cores' time", 100 * share);
+        "the host of this virtual machine took %.1f %% of its cores' time", 100 * share);
 }
 
 /* The worst of the loop threads. */
@@ -232,18 +232,20 @@ static void judge_cgroup(struct judge *judge)
         judge->snapshot, SS_COUNTER_ID_CGROUP_THROTTLED_PERIODS, SNAP_ANY);
 
     if (!limit || limit->state != SS_SYSTEM_VALUE) {
-        unseen(judge, "cgroup", "limits of a cgroup", SS_COUNTER_ID_CGROUP_CPU_LIMIT);
+        unseen(judge, "cgroup", "limits of a container (cgroup)",
+               SS_COUNTER_ID_CGROUP_CPU_LIMIT);
         return;
     }
     if (limit->last <= 0 || !periods || !hit || periods->state != SS_SYSTEM_VALUE ||
         hit->state != SS_SYSTEM_VALUE) {
-        add(judge, "cgroup", VALIDITY_OK, 0, "share", "no cgroup limits the cores");
+        add(judge, "cgroup", VALIDITY_OK, 0, "share",
+            "no container (cgroup) limits the cores");
         return;
     }
     const double share = in_loop(periods) > 0 ? in_loop(hit) / in_loop(periods) : 0;
     add(judge, "cgroup", level_of(share, throttle_limits), share, "share",
-        "the limit of %.2f cores was hit in %.0f %% of its periods", limit->last,
-        100 * share);
+        "the container's limit of %.2f cores was hit in %.0f %% of its periods",
+        limit->last, 100 * share);
 }
 
 static void judge_swap(struct judge *judge)

@@ -19,7 +19,7 @@ struct validity_item {
     enum validity_level level;
     double value;                  /* in the unit; NAN: none */
     const char *unit;              /* "share", "count", "ppm" */
-    char text[VALIDITY_TEXT_SIZE]; /* "the hypervisor took 4.1 % of the cores' time" */
+    char text[VALIDITY_TEXT_SIZE]; /* "heat slowed cores down 3 times" */
 };
 
 enum { VALIDITY_ITEMS = 16 };

@@ -8,7 +8,7 @@
 
 static const double ns_per_ms = 1e6;
 
-static const char *const own_counters[] = {OWN_COUNTER_MINOR_FAULTS,
+static const char *const own_counters[] = {OWN_COUNTER_SAMPLES, OWN_COUNTER_MINOR_FAULTS,
                                            OWN_COUNTER_MAJOR_FAULTS, OWN_COUNTER_CPU,
                                            OWN_COUNTER_DISCARDED};
 

@@ -40,7 +40,13 @@ static void add_finding(struct buf *out, const struct finding *finding)
     buf_printf(out, "\n**%s** (%s", finding->id,
                finding_severity_text(finding->severity));
     if (isfinite(finding->share.mid))
-        buf_printf(out, ", %.1f %% of %s", 100 * finding->share.mid, finding->of);
+        buf_printf(out, ", %s%.1f %% of %s",
+                   finding->kind == SHARE_ESTIMATE ? "an estimated "
+                   : finding->kind == SHARE_BOUND  ? "at most "
+                                                   : "",
+                   100 * (finding->kind == SHARE_BOUND ? finding->share.high
+                                                       : finding->share.mid),
+                   finding->of);
     buf_add_text(out, "): ");
     add_plain(out, finding->claim);
     buf_add_text(out, "\n\n");

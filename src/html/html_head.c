@@ -6,6 +6,7 @@
 
 #include "html/html_parts.h"
 #include "html/svg.h"
+#include "output/report_findings.h"
 
 enum { BAR_HEIGHT = 30 };
 static const double label_share = 0.1;  /* from here on a part has its name on it */
@@ -90,6 +91,9 @@ static void put_facts(struct html_page *page)
     html_capture(page, report_head_sure, &sure);
     html_markup(html, "<dl class=\"facts\">\n");
     if (finding) {
+        report_say_share(&page->report.page, finding);
+        put_fact(html, "Share", buf_text(&page->report.page.value));
+        buf_reset(&page->report.page.value);
         put_gain(page, finding);
         put_fact(html, "Because", finding->evidence);
         put_fact(html, "Try first", finding->advice);

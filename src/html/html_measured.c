@@ -78,20 +78,6 @@ static void put_how(struct html_page *page)
             model_source_text(loop->source));
 }
 
-static void put_unobservable(struct html *html, const struct diagnosis *diagnosis)
-{
-    if (diagnosis->unobservable_count == 0)
-        return;
-    html_markup(html,
-                "<li>Neither claimed nor ruled out, since a counter is missing here: ");
-    for (size_t i = 0; i < diagnosis->unobservable_count; i++)
-        if (i == 0 ||
-            strcmp(diagnosis->unobservable[i], diagnosis->unobservable[i - 1]) != 0)
-            html_printf(html, "%s<i>%s</i>", i > 0 ? ", " : "",
-                        diagnosis->unobservable[i]);
-    html_markup(html, ".</li>\n");
-}
-
 static void put_blind(struct html_page *page)
 {
     const struct snap_loop *loop = page->report.loop;
@@ -109,7 +95,10 @@ static void put_blind(struct html_page *page)
             html_printf(html, "<li>%s: %s.</li>\n", ss_stage_text((unsigned)stage),
                         found->reason);
     }
-    put_unobservable(html, &page->report.diagnosis);
+    if (page->report.diagnosis.unobservable_count > 0)
+        html_markup(html,
+                    "<li>What is listed as not observable among the findings: it is "
+                    "neither claimed nor ruled out.</li>\n");
     html_markup(html,
                 "<li>Code that no hook surrounds and nobody named: it is in "
                 "<i>other</i>. A stage without any span is not measured, which is not "

@@ -18,8 +18,7 @@ double html_seconds(const struct html_page *page, int64_t ns)
 
 void html_findings(struct html_page *page)
 {
-    if (page->report.loop)
-        report_findings(&page->report);
+    report_findings(&page->report);
 }
 
 void html_stages(struct html_page *page)

@@ -17,7 +17,8 @@ void hot_release(struct hot *hot)
     }
     for (struct hot_thread *thread = hot->threads, *next; thread; thread = next) {
         next = thread->next;
-        free(thread->waiting);
+        free(thread->waiting.sample);
+        free(thread->loose.sample);
         free(thread->rows);
         free(thread);
     }
@@ -104,6 +105,8 @@ void hot_frame(struct hot *hot, uint32_t process, const struct ss_record *record
         .process = process,
         .id = record->u.text.id,
         .line = record->u.text.line,
+        .body = record->u.text.body,
+        .traits = record->u.text.traits,
         .function = strndup(record->u.text.a.data ? record->u.text.a.data : "",
                             record->u.text.a.size),
         .file = strndup(record->u.text.b.data ? record->u.text.b.data : "",
@@ -137,14 +140,22 @@ static struct hot_thread *thread_of(struct hot *hot, uint32_t process, uint32_t 
     return thread;
 }
 
+static uint64_t hash_stack(const struct hot_stack *stack)
+{
+    uint64_t hash = mix((uint64_t)stack->script << 32 | stack->leaf) + stack->generators;
+    for (size_t i = 0; i < HOT_OUTER; i++) {
+        hash = mix(hash + stack->outer[i]);
+    }
+    return hash;
+}
+
 static size_t row_of(const struct hot_thread *thread, const struct hot_row *row)
 {
-    size_t at = mix(mix((uint64_t)row->script << 32 | row->leaf) + row->place) &
-                (thread->row_slots - 1);
+    size_t at = mix(hash_stack(&row->stack) + row->place) & (thread->row_slots - 1);
     for (; thread->rows[at].count; at = (at + 1) & (thread->row_slots - 1)) {
         const struct hot_row *other = &thread->rows[at];
-        if (other->place == row->place && other->script == row->script &&
-            other->leaf == row->leaf) {
+        if (other->place == row->place &&
+            memcmp(&other->stack, &row->stack, sizeof row->stack) == 0) {
             break;
         }
     }
@@ -175,11 +186,14 @@ static bool make_rows(struct hot_thread *thread)
 }
 
 static void place(struct hot *hot, struct hot_thread *thread,
-                  const struct hot_waiting *sample, uint32_t where)
+                  const struct hot_waiting *sample, uint32_t where, uint64_t *looks)
 {
-    struct hot_row row = {where, sample->script, sample->leaf, 0};
+    const struct hot_row row = {where, sample->stack, 0};
     if (sample->state) {
         thread->states[where][sample->state - 1]++;
+        if (looks) {
+            looks[sample->state - 1]++;
+        }
         return;
     }
     if (!make_rows(thread)) {
@@ -194,45 +208,74 @@ static void place(struct hot *hot, struct hot_thread *thread,
     own->count++;
 }
 
-static bool wait(struct hot *hot, struct hot_thread *thread,
-                 const struct hot_waiting *sample)
+/* False: there is no room. */
+static bool push(struct hot_queue *queue, const struct hot_waiting *sample)
 {
-    if (!thread->is_recorder && thread->waiting_count >= HOT_SILENT_MOST) {
-        hot_settle(hot, thread, INT64_MAX, false);
-    }
-    if (thread->waiting_count == thread->waiting_capacity) {
-        const size_t capacity =
-            thread->waiting_capacity ? thread->waiting_capacity * 2 : 64;
+    if (queue->count == queue->capacity) {
+        const size_t capacity = queue->capacity ? queue->capacity * 2 : 64;
         struct hot_waiting *grown =
             capacity > HOT_WAITING_MOST
                 ? NULL
-                : realloc(thread->waiting, capacity * sizeof *grown);
+                : realloc(queue->sample, capacity * sizeof *grown);
         if (!grown) {
             return false;
         }
-        thread->waiting = grown;
-        thread->waiting_capacity = capacity;
+        queue->sample = grown;
+        queue->capacity = capacity;
     }
-    thread->waiting[thread->waiting_count++] = *sample;
+    queue->sample[queue->count++] = *sample;
     return true;
+}
+
+static bool wait(struct hot *hot, struct hot_thread *thread,
+                 const struct hot_waiting *sample)
+{
+    if (!thread->is_recorder && thread->waiting.count >= HOT_SILENT_MOST) {
+        hot_settle(hot, thread, INT64_MAX, false);
+    }
+    return push(&thread->waiting, sample);
+}
+
+/* What a generator expression is for, nobody knows: sum(x for x in y) is no input. */
+static bool is_generator(const struct hot_frame *frame)
+{
+    return frame->is_script && (frame->traits & SS_FRAME_GENERATOR) &&
+           !strstr(frame->function, "<genexpr>");
+}
+
+static struct hot_stack stack_of(const struct hot *hot, uint32_t process,
+                                 const struct ss_record *record)
+{
+    struct hot_stack stack = {0};
+    uint32_t caller = 0, outer = 0; /* the frame before, if it is kept: its place + 1 */
+    for (uint32_t i = record->u.sample.frames; hot->slot_count && i > 0; i--) {
+        const uint32_t number =
+            hot->frame_slots[slot_of(hot, process, record->u.sample.frame[i - 1])];
+        const struct hot_frame *frame = number ? &hot->frames[number - 1] : NULL;
+        if (frame && caller && is_generator(frame)) {
+            stack.generators |= 1u << (caller - 1);
+        }
+        caller = 0;
+        if (frame && frame->is_script) {
+            stack.script = number;
+            if (outer < HOT_OUTER) {
+                stack.outer[outer++] = number;
+                caller = outer;
+            }
+        }
+        stack.leaf = number;
+    }
+    return stack;
 }
 
 void hot_sample(struct hot *hot, uint32_t process, bool is_main,
                 const struct ss_record *record)
 {
-    struct hot_waiting sample = {.time_ns = record->time_ns};
+    const struct hot_waiting sample = {.time_ns = record->time_ns,
+                                       .stack = stack_of(hot, process, record)};
     struct hot_thread *thread = thread_of(hot, process, record->tid);
-    for (uint32_t i = 0; hot->slot_count && i < record->u.sample.frames; i++) {
-        const uint32_t number =
-            hot->frame_slots[slot_of(hot, process, record->u.sample.frame[i])];
-        sample.leaf = i == 0 ? number : sample.leaf;
-        if (number && hot->frames[number - 1].is_script) {
-            sample.script = number;
-            break;
-        }
-    }
     hot->samples++;
-    if (!sample.leaf || !thread || !wait(hot, thread, &sample)) {
+    if (!sample.stack.leaf || !thread || !wait(hot, thread, &sample)) {
         hot->unplaced++;
     } else {
         thread->is_main = is_main;
@@ -251,32 +294,71 @@ void hot_state(struct hot *hot, uint32_t process, uint32_t tid, bool is_main,
 
 /* Gives what waits from `start_ns` on, up to before `end_ns`, its place. Later samples are few. */
 static void settle(struct hot *hot, struct hot_thread *thread, int64_t start_ns,
-                   int64_t end_ns, uint32_t where)
+                   int64_t end_ns, uint32_t where, uint64_t *looks)
 {
-    size_t first = thread->waiting_count, kept;
-    while (first > 0 && thread->waiting[first - 1].time_ns >= start_ns) {
+    struct hot_queue *queue = &thread->waiting;
+    size_t first = queue->count, kept;
+    while (first > 0 && queue->sample[first - 1].time_ns >= start_ns) {
         first--;
     }
     kept = first;
-    for (size_t i = first; i < thread->waiting_count; i++) {
-        if (thread->waiting[i].time_ns < end_ns) {
-            place(hot, thread, &thread->waiting[i], where);
+    for (size_t i = first; i < queue->count; i++) {
+        if (queue->sample[i].time_ns < end_ns) {
+            place(hot, thread, &queue->sample[i], where, looks);
         } else {
-            thread->waiting[kept++] = thread->waiting[i];
+            queue->sample[kept++] = queue->sample[i];
         }
     }
-    thread->waiting_count = kept;
+    queue->count = kept;
 }
 
-void hot_settle(struct hot *hot, struct hot_thread *thread, int64_t time_ns, bool in_loop)
+/* How many of a queue are before this time. */
+static size_t count_before(const struct hot_queue *queue, int64_t time_ns)
 {
-    settle(hot, thread, INT64_MIN, time_ns, in_loop ? SS_STAGE_OTHER : HOT_OUTSIDE);
+    size_t count = queue->count;
+    while (count > 0 && queue->sample[count - 1].time_ns >= time_ns) {
+        count--;
+    }
+    return count;
+}
+
+static void drop_first(struct hot_queue *queue, size_t count)
+{
+    queue->count -= count;
+    if (queue->count > 0 && count > 0) {
+        memmove(queue->sample, queue->sample + count,
+                queue->count * sizeof *queue->sample);
+    }
+}
+
+void hot_book(struct hot *hot, struct hot_thread *thread, int64_t time_ns, bool in_step)
+{
+    const size_t count = count_before(&thread->loose, time_ns);
+    for (size_t i = 0; i < count; i++) {
+        place(hot, thread, &thread->loose.sample[i],
+              in_step ? SS_STAGE_OTHER : HOT_OUTSIDE, NULL);
+    }
+    drop_first(&thread->loose, count);
+}
+
+void hot_settle(struct hot *hot, struct hot_thread *thread, int64_t time_ns,
+                bool has_books)
+{
+    struct hot_queue *queue = &thread->waiting;
+    const size_t count = count_before(queue, time_ns);
+    for (size_t i = 0; i < count; i++) {
+        if (!has_books || !push(&thread->loose, &queue->sample[i])) {
+            place(hot, thread, &queue->sample[i], HOT_OUTSIDE, NULL);
+        }
+    }
+    drop_first(queue, count);
 }
 
 void hot_finish(struct hot *hot)
 {
     for (struct hot_thread *thread = hot->threads; thread; thread = thread->next) {
         hot_settle(hot, thread, INT64_MAX, false);
+        hot_book(hot, thread, INT64_MAX, false);
     }
 }
 
@@ -301,10 +383,11 @@ static uint32_t stage_of(const struct model_name *name, const struct ss_record *
 }
 
 void hot_span(struct hot *hot, struct hot_thread *thread, const struct model_name *name,
-              const struct ss_record *record)
+              const struct ss_record *record, uint64_t looks[HOT_STATES])
 {
-    if (thread->waiting_count > 0 && counts(name, record)) {
-        settle(hot, thread, record->start_ns, record->end_ns, stage_of(name, record));
+    if (thread->waiting.count > 0 && counts(name, record)) {
+        settle(hot, thread, record->start_ns, record->end_ns, stage_of(name, record),
+               looks);
     }
 }
 
@@ -321,12 +404,23 @@ static void move_frames(struct hot *to, struct hot *from, uint32_t processes,
     }
 }
 
+static struct hot_stack renumber(const struct hot_stack *stack, const uint32_t *number)
+{
+    struct hot_stack own = {.leaf = number[stack->leaf],
+                            .script = number[stack->script],
+                            .generators = stack->generators};
+    for (size_t i = 0; i < HOT_OUTER; i++) {
+        own.outer[i] = number[stack->outer[i]];
+    }
+    return own;
+}
+
 static void move_rows(struct hot *to, struct hot_thread *thread, const uint32_t *number)
 {
     struct hot_thread moved = {.process = thread->process, .tid = thread->tid};
     for (size_t i = 0; i < thread->row_slots; i++) {
         const struct hot_row *row = &thread->rows[i];
-        struct hot_row own = {row->place, number[row->script], number[row->leaf], 0};
+        struct hot_row own = {row->place, renumber(&row->stack, number), 0};
         if (row->count && !make_rows(&moved)) {
             to->unplaced += row->count;
         } else if (row->count) {

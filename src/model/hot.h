@@ -2,8 +2,9 @@
  * samples of whether it ran or waited, which come from outside.
  *
  * A sample arrives before the spans around it, because a span arrives when it ends. So samples wait:
- * the first span that covers one and counts for a stage (rules 6, 7) is the innermost, and takes it;
- * where nothing is open any more, what still waits was `other` inside a loop, or outside of all.
+ * the first span that covers one and counts for a stage (rules 6, 7) is the innermost, and takes it.
+ * What still waits where nothing is open any more is in no span: `other`, if that time is found to be in a step,
+ * else outside. An iterator that takes seconds to be torn down is between epochs, though it is at the loop's line.
  * Memory is bounded: what finds no room is counted as unplaced. */
 #ifndef MODEL_HOT_H
 #define MODEL_HOT_H
@@ -12,42 +13,58 @@
 #include "stepscope/reader.h"
 
 enum {
-    HOT_OUTSIDE = SS_STAGE_COUNT, /* before, after and between loops */
+    HOT_OUTSIDE = SS_STAGE_COUNT, /* in no step */
     HOT_PLACES,
     HOT_FRAMES_MOST = 1 << 18,
     HOT_WAITING_MOST = 1 << 16, /* 40 minutes of one span */
     HOT_SILENT_MOST = 1 << 10,  /* of a thread of which nothing else is known */
     HOT_ROWS_MOST = 1 << 13,    /* of a thread */
-    HOT_STATES = 3              /* enum ss_thread_state */
+    HOT_STATES = 3,             /* enum ss_thread_state */
+    HOT_OUTER = 8               /* frames of the script that are kept of each stack */
 };
 
 struct hot_frame {
     uint32_t process, id;
     uint32_t line; /* 0: not known */
+    uint16_t body;
+    uint8_t traits; /* enum ss_frame_trait */
     bool is_script;
     char *function, *file;
 };
 
-struct
-    hot_row { /* samples of one thread, by place, line of the script and innermost line */
-    uint32_t place, script, leaf; /* places in `frames` + 1; 0: none */
+/* What is kept of a stack: places in `frames` + 1; 0: none. */
+struct hot_stack {
+    uint32_t leaf, script; /* the innermost frame, and the innermost one of the script */
+    uint32_t outer[HOT_OUTER]; /* those of the script, outermost first */
+    uint32_t
+        generators; /* a bit for each of these: it called a generator of the script */
+};
+
+struct hot_row { /* samples of one thread, by place and stack */
+    uint32_t place;
+    struct hot_stack stack;
     uint64_t count;
 };
 
 struct hot_waiting {
     int64_t time_ns;
-    uint32_t script, leaf;
+    struct hot_stack stack;
     uint32_t state; /* enum ss_thread_state + 1; 0: a stack */
+};
+
+struct hot_queue { /* by time */
+    struct hot_waiting *sample;
+    size_t count, capacity;
 };
 
 struct hot_thread {
     struct hot_thread *next;
     uint32_t process, tid;
-    bool is_main;                /* of its process */
-    bool is_recorder;            /* it recorded something itself: spans may come */
-    struct hot_waiting *waiting; /* by time */
-    size_t waiting_count, waiting_capacity;
-    struct hot_row *rows; /* a hash table */
+    bool is_main;             /* of its process */
+    bool is_recorder;         /* it recorded something itself: spans may come */
+    struct hot_queue waiting; /* for spans */
+    struct hot_queue loose;   /* in no span: for the books */
+    struct hot_row *rows;     /* a hash table */
     size_t row_count, row_slots;
     uint64_t states[HOT_PLACES][HOT_STATES];
 };
@@ -75,13 +92,18 @@ void hot_state(struct hot *hot, uint32_t process, uint32_t tid, bool is_main,
 /* NULL: no sample of this thread was seen. */
 struct hot_thread *hot_find(const struct hot *hot, uint32_t process, uint32_t tid);
 
-/* A span of the thread has ended; `name` is its own. */
+/* A span of the thread has ended; `name` is its own. What it takes of looks at whether the thread ran is counted in
+ * `looks` too, by enum ss_thread_state, unless that is NULL. */
 void hot_span(struct hot *hot, struct hot_thread *thread, const struct model_name *name,
-              const struct ss_record *record);
+              const struct ss_record *record, uint64_t looks[HOT_STATES]);
 
-/* No span is open at this time: what waits from before is `other`, or outside of all loops. */
+/* No span is open at this time: what waits from before is in none. Where it belongs, hot_book() says, if there
+ * are books of this thread. */
 void hot_settle(struct hot *hot, struct hot_thread *thread, int64_t time_ns,
-                bool in_loop);
+                bool has_books);
+
+/* Up to this time all is in the books, since the last call as a step or as something else. */
+void hot_book(struct hot *hot, struct hot_thread *thread, int64_t time_ns, bool in_step);
 
 /* Nothing more comes. */
 void hot_finish(struct hot *hot);

@@ -65,8 +65,7 @@ static void forget_shortest(struct track *track)
 void loop_free(struct loop *loop)
 {
     series_release(&loop->series);
-    free(loop->names);
-    free(loop->name_place);
+    calls_release(&loop->calls);
     free(loop);
 }
 
@@ -140,6 +139,13 @@ static void close_loop_gap(struct loop *loop, const struct track *track,
     }
 }
 
+static void book_samples(const struct track *track, int64_t until_ns, bool in_step)
+{
+    if (UNLIKELY(track->thread->hot != NULL)) {
+        hot_book(&track->thread->model->hot, track->thread->hot, until_ns, in_step);
+    }
+}
+
 /* Puts the time from the cursor on into the books: cuts and compilation by what they are, the rest
  * as `kind`. */
 void loop_close_gap(struct track *track, int64_t until_ns, enum model_segment kind)
@@ -159,7 +165,12 @@ void loop_close_gap(struct track *track, int64_t until_ns, enum model_segment ki
     if (loop && (loop->steps > 0 || loop->explicit_begin)) {
         close_loop_gap(loop, track, cut_ns, compile_ns,
                        kind == SEGMENT_BETWEEN_NS ? left : 0);
+        calls_book(track, until_ns, loop->steps > 0 ? CALLED_BETWEEN : CALLED_BEFORE,
+                   true);
+    } else {
+        calls_book(track, until_ns, CALLED_NOWHERE, true);
     }
+    book_samples(track, until_ns, false);
     count_gap_eval(track);
     work_clear(&track->gap);
     track->gap_eval_ns = 0;
@@ -181,9 +192,8 @@ static void forget_tables(struct loop *loop)
     for (int i = 0; i < EPOCHS_KEPT; i++) {
         loop->epochs[i].steps = loop->epochs[i].step_ns = 0;
     }
-    for (uint32_t i = 0; i < loop->name_count; i++) {
-        memset(loop->names[i].chunk_ns, 0, sizeof loop->names[i].chunk_ns);
-    }
+    calls_release(&loop->calls);
+    loop->recompiles = (struct recompiles){0};
 }
 
 /* All steps so far were none: their time is what it would have been without them. */
@@ -199,6 +209,7 @@ static void forget_steps(struct track *track, struct loop *loop)
         track->thread->model->error = SS_E_NOMEM;
     }
     loop->updates = loop->batches = loop->samples = 0;
+    loop->usual_samples = loop->usual_votes = 0;
     loop->flagged_steps = loop->step_ns = loop->between_ns = 0;
     loop->window_steps_max = 0;
     loop->synced = false;
@@ -244,17 +255,6 @@ void loop_begin(struct track *track, const struct ss_record *record)
     }
 }
 
-static void merge_name_chunks(struct loop *loop)
-{
-    for (uint32_t i = 0; i < loop->name_count; i++) {
-        int64_t *chunk = loop->names[i].chunk_ns;
-        for (int k = 0; k < SERIES_CHUNKS / 2; k++) {
-            chunk[k] = chunk[2 * k] + chunk[2 * k + 1];
-        }
-        memset(chunk + SERIES_CHUNKS / 2, 0, SERIES_CHUNKS / 2 * sizeof *chunk);
-    }
-}
-
 static void close_window(struct track *track, bool counted)
 {
     struct loop *loop = track->loop;
@@ -272,7 +272,7 @@ static void close_window(struct track *track, bool counted)
             loop->window_steps_max = window->steps;
         }
         if (series_add(&loop->series, window)) {
-            merge_name_chunks(loop);
+            calls_merge_chunks(&loop->calls);
         }
     }
     memset(window, 0, sizeof *window);
@@ -381,10 +381,20 @@ static bool is_disturbed(const struct track *track, const struct step *step)
             process->perturbed_start_ns < step->end_ns);
 }
 
+/* Boyer and Moore: what most have is left over, whatever the others are. */
+static void vote(struct loop *loop, int64_t samples)
+{
+    if (loop->usual_votes == 0) {
+        loop->usual_samples = samples;
+    }
+    loop->usual_votes += samples == loop->usual_samples ? 1 : -1;
+}
+
 void loop_add_step(struct track *track, struct step *step, bool has_end)
 {
     struct loop *loop = track->loop;
     balance(loop, step);
+    step->samples = step->samples ? step->samples : step->work.samples;
     int64_t time_ns = cut_out(track, loop, step);
     int64_t steps = loop->source == SOURCE_TRAINER && step->work.train_steps > 0
                         ? step->work.train_steps
@@ -396,6 +406,8 @@ void loop_add_step(struct track *track, struct step *step, bool has_end)
     if (track->thread->model->seen) {
         observe_step(track->thread->model, loop, step, steps, time_ns, counted);
     }
+    calls_book(track, step->end_ns, CALLED_IN_STEP, counted);
+    book_samples(track, step->end_ns, true);
     track->books[SEGMENT_STEADY_NS] += time_ns;
     track->cursor_ns = step->end_ns;
     loop->steps += steps;
@@ -403,6 +415,7 @@ void loop_add_step(struct track *track, struct step *step, bool has_end)
     loop->updates += step->work.updates;
     loop->batches += step->work.batches;
     loop->samples += step->samples;
+    vote(loop, step->samples / steps);
     count_epoch(loop, steps, time_ns, step->work.cut_ns[CUT_EVAL]);
     loop->window_flagged = loop->window_flagged || !counted;
     add_to_window(track, step, time_ns, step->work.stage_ns, steps);
@@ -434,40 +447,4 @@ void loop_epoch(struct track *track, const struct item *item)
         loop->epochs[loop->epoch_count++ % EPOCHS_KEPT] = row;
         loop->epoch_open = true;
     }
-}
-
-/* Makes sure that the name has a place among the loop's names. */
-static bool add_place(struct loop *loop, uint32_t name, uint32_t names)
-{
-    if (name >= loop->name_places) {
-        uint32_t *grown = realloc(loop->name_place, names * sizeof *grown);
-        if (!grown) {
-            return false;
-        }
-        memset(grown + loop->name_places, 0, (names - loop->name_places) * sizeof *grown);
-        loop->name_place = grown;
-        loop->name_places = names;
-    }
-    if (loop->name_count == loop->name_capacity) {
-        uint32_t capacity = loop->name_capacity ? loop->name_capacity * 2 : 16;
-        struct name_share *grown = realloc(loop->names, capacity * sizeof *grown);
-        if (!grown) {
-            return false;
-        }
-        loop->names = grown;
-        loop->name_capacity = capacity;
-    }
-    loop->names[loop->name_count++] = (struct name_share){.name = name};
-    loop->name_place[name] = loop->name_count;
-    return true;
-}
-
-bool loop_new_name(struct track *track, uint32_t name)
-{
-    struct model *model = track->thread->model;
-    if (!add_place(track->loop, name, model->names.count)) {
-        model->error = SS_E_NOMEM;
-        return false;
-    }
-    return true;
 }

@@ -16,8 +16,8 @@ static void move_loop(const struct move *move, struct loop *loop)
     loop->process += move->processes;
     loop->lane += move->lanes;
     loop->name = move->number[loop->name];
-    for (uint32_t i = 0; i < loop->name_count; i++) {
-        loop->names[i].name = move->number[loop->names[i].name];
+    for (uint32_t i = 0; i < loop->calls.count; i++) {
+        loop->calls.row[i].name = move->number[loop->calls.row[i].name];
     }
 }
 

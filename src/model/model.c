@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/compiler.h"
+#include "base/own_counters.h"
 
 #define SEGMENT_TEXT(id, text, meaning) text,
 static const char *const segment_texts[] = {MODEL_SEGMENTS(SEGMENT_TEXT)};
@@ -39,9 +40,11 @@ static void free_thread(struct thread *thread)
             loop_free(loop);
         }
         free(thread->track->jit.held);
+        free(thread->track->calls.call);
         free(thread->track);
     }
     free(thread->levels);
+    free(thread->log);
     free(thread);
 }
 
@@ -153,23 +156,24 @@ static struct hot_thread *hot_of(struct thread *thread)
     return thread->hot;
 }
 
-/* Before the record is looked at: whether a loop is open is asked for the time before it. */
+/* Before the record is looked at, which may book what is before it. */
 static void settle_samples(struct thread *thread, const struct ss_record *record)
 {
     struct hot_thread *hot = hot_of(thread);
     struct model *model = thread->model;
-    if (!hot || hot->waiting_count == 0) {
+    if (!hot || hot->waiting.count == 0) {
         return;
     }
     if (record->kind == SS_KIND_SPAN) {
         const uint32_t name =
             model_names_find(&model->names, thread->process, record->name);
-        hot_span(&model->hot, hot, &model->names.name[name], record);
+        hot_span(&model->hot, hot, &model->names.name[name], record,
+                 thread->track ? calls_looks(thread->track, name) : NULL);
     }
     if (!(record->nest & SS_NEST_OPEN)) {
         hot_settle(&model->hot, hot,
                    record->kind == SS_KIND_SPAN ? record->end_ns : record->time_ns,
-                   thread->track && thread->track->loop);
+                   thread->track != NULL);
     }
 }
 
@@ -180,7 +184,7 @@ static void finish(struct thread *thread)
     struct track *track = thread->track;
     struct hot_thread *hot = hot_of(thread);
     if (hot) {
-        hot_settle(&thread->model->hot, hot, INT64_MAX, false);
+        hot_settle(&thread->model->hot, hot, INT64_MAX, track != NULL);
     }
     if (track) {
         if (process->known && process->facts.end == SS_END_STOPPED) {
@@ -189,6 +193,9 @@ static void finish(struct thread *thread)
         jit_decide(track);
         step_close(track);
         loop_end(track, track->cursor_ns, false);
+    }
+    if (hot) {
+        hot_book(&thread->model->hot, hot, INT64_MAX, false);
     }
 }
 
@@ -391,13 +398,31 @@ static bool feed_apart(struct model *model, uint32_t process,
     return true;
 }
 
-/* What adapters say of a device that takes work and does it later. */
+/* What adapters say of a device that takes work and does it later, and of functions that are compiled again. */
 static void feed_mark(struct thread *thread, const struct ss_record *record)
 {
     struct model *model = thread->model;
     const uint32_t name = model_names_find(&model->names, thread->process, record->name);
-    if (strcmp(model->names.name[name].text, MODEL_ASYNCHRONOUS_MARK) == 0) {
+    const char *text = model->names.name[name].text;
+    if (strcmp(text, MODEL_ASYNCHRONOUS_MARK) == 0) {
         model->processes[thread->process].is_asynchronous = true;
+    } else if (strcmp(text, MODEL_RECOMPILE_MARK) == 0 && thread->track &&
+               thread->track->loop) {
+        recompiles_add(&thread->track->loop->recompiles, record->u.text.a);
+    }
+}
+
+/* Told now and then: so many until it is told again. Inside closed spans there are no batches. */
+static void feed_counter(struct thread *thread, const struct ss_record *record)
+{
+    const struct model_names *names = &thread->model->names;
+    const struct model_name *name =
+        &names->name[model_names_find(names, thread->process, record->name)];
+    const double value = record->u.value;
+    if (name->stage == SS_STAGE_DATA && !(record->nest & SS_NEST_CLOSED) &&
+        strcmp(name->text, OWN_COUNTER_SAMPLES) == 0) {
+        thread->samples =
+            value >= 1 && value <= (double)SAMPLES_MOST ? (int64_t)value : 0;
     }
 }
 
@@ -416,6 +441,9 @@ static void feed_other(struct thread *thread, const struct ss_record *record)
     case SS_KIND_PERTURBED:
         model->processes[thread->process].perturbed_start_ns = record->start_ns;
         model->processes[thread->process].perturbed_end_ns = record->end_ns;
+        break;
+    case SS_KIND_COUNTER:
+        feed_counter(thread, record);
         break;
     case SS_KIND_MARK:
         feed_mark(thread, record);

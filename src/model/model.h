@@ -36,6 +36,8 @@ enum step_source { SOURCE_NONE, SOURCE_JIT, SOURCE_UPDATES, SOURCE_TRAINER, SOUR
 
 /* The name of a mark: from now on the host only queues work for a device. */
 #define MODEL_ASYNCHRONOUS_MARK "asynchronous device"
+/* And of one whose text is "FUNCTION (FILE:LINE): REASON": it is compiled again. */
+#define MODEL_RECOMPILE_MARK "recompile"
 
 struct model;
 

@@ -3,10 +3,13 @@
 #ifndef MODEL_PARTS_H
 #define MODEL_PARTS_H
 
+#include "model/batch_log.h"
+#include "model/calls.h"
 #include "model/hot.h"
 #include "model/model.h"
 #include "model/name_table.h"
 #include "model/observe.h"
+#include "model/recompiles.h"
 #include "model/resources.h"
 #include "model/series.h"
 #include "model/work.h"
@@ -23,6 +26,8 @@ enum {
     JIT_HELD = 1024,           /* items held back until then, at most */
     TRAIN_STEPS_MOST = 1 << 30 /* of one call; more is nonsense */
 };
+
+static const int64_t SAMPLES_MOST = INT64_C(1) << 40; /* of a step; more is nonsense */
 
 /* A span that no other but user spans surround, with all that nests in it; or the begin or end of an
  * epoch, where it waits with them. */
@@ -46,7 +51,7 @@ struct phase {
 struct step {
     int64_t start_ns, end_ns; /* end 0: where the next one starts */
     int64_t last_end_ns;      /* of its last span */
-    int64_t samples;
+    int64_t samples;          /* by its mark; 0: that of its batches counts */
     struct work work;
 };
 
@@ -68,11 +73,6 @@ struct epoch_row {
     int64_t number, start_ns, end_ns, steps, step_ns, eval_ns;
 };
 
-struct name_share { /* of a loop: time of a name by chunk of its series */
-    uint32_t name;
-    int64_t chunk_ns[SERIES_CHUNKS];
-};
-
 struct loop {
     struct loop *next;
     uint32_t process, lane, tid;
@@ -85,8 +85,9 @@ struct loop {
 
     struct series series;
     int64_t steps, updates, batches, samples;
-    int64_t flagged_steps;                             /* in the books, in no quantile */
-    int64_t step_ns;                                   /* all steps */
+    int64_t usual_samples, usual_votes; /* what most steps had, if any has that many */
+    int64_t flagged_steps;              /* in the books, in no quantile */
+    int64_t step_ns;                    /* all steps */
     int64_t compile_ns, between_ns, cut_ns[CUT_COUNT]; /* from its begin on */
     int64_t negative_ns; /* stages that were more than their step: an error of ours */
     struct work between; /* what was seen between epochs */
@@ -102,10 +103,8 @@ struct loop {
     bool data_shared; /* two loops computed at once: whose are overlays (rule 10)? */
     bool data_hidden; /* it waits inside its own calls, and that is not seen */
 
-    struct name_share *names;
-    uint32_t name_count, name_capacity;
-    uint32_t *name_place; /* by number of the name: place in `names` + 1, 0: none */
-    uint32_t name_places;
+    struct loop_calls calls;
+    struct recompiles recompiles;
 };
 
 struct held_item {
@@ -157,9 +156,10 @@ struct track {
     int64_t point_ns;  /* last mark, or end or begin of something */
     int64_t stop_ns;   /* recording was stopped then; 0: it was not */
     int64_t gap_start_ns,
-        gap_end_ns;      /* records are missing there; the last such window */
-    struct work gap;     /* seen since the cursor, outside steps */
-    int64_t gap_eval_ns; /* of its evaluation: is in an epoch, or before one */
+        gap_end_ns;        /* records are missing there; the last such window */
+    struct work gap;       /* seen since the cursor, outside steps */
+    struct call_log calls; /* spans since the cursor, in and outside of steps */
+    int64_t gap_eval_ns;   /* of its evaluation: is in an epoch, or before one */
     struct loop *loops, *last_loop, *loop;
     int loop_count;
     bool had_loop; /* the first loop of all follows start-up, the others idle time */
@@ -171,7 +171,9 @@ struct track {
 struct thread {
     struct model *model;
     uint32_t process, lane, tid, owner;
-    uint32_t gaps; /* as its last record's */
+    uint32_t gaps;         /* as its last record's */
+    int64_t samples;       /* of the batches that it gets now; 0: not known */
+    struct batch_log *log; /* its batches by number; NULL: none */
     int64_t begin_ns, last_ns;
     struct level *levels;
     uint32_t level_count, deepest; /* deeper than that, none is used */
@@ -232,6 +234,17 @@ void observe_window(const struct track *track, bool counted);
 const struct loop *observe_find(const struct model *model,
                                 const struct model_loop_key *key);
 
+/* calls.c: spans by name. Noted when they end, cut when it is known that they were in something that is cut out of
+ * steps, booked with the time that they began in. */
+void calls_note(struct track *track, uint32_t name, const struct ss_record *record);
+void calls_cut(struct track *track, int64_t start_ns, int64_t end_ns, int cut);
+void calls_book(struct track *track, int64_t until_ns, enum call_place place,
+                bool counted);
+/* Of what lies beside the thread. */
+void calls_beside(struct track *track, uint32_t name, int64_t ns);
+/* Where to count looks at the thread inside a callback of the open loop; NULL: it is none. */
+uint64_t *calls_looks(struct track *track, uint32_t name);
+
 /* overlay.c: what other threads do inside the loop's own call (rule 10). Taken is what lies in a
  * window; what ends before it is forgotten. */
 void overlay_add(struct thread *thread, enum ss_stage stage,
@@ -271,17 +284,6 @@ void loop_epoch(struct track *track, const struct item *item);
 void loop_close_gap(struct track *track, int64_t until_ns, enum model_segment kind);
 bool loop_has_owner(const struct loop *loop, uint32_t owner);
 void loop_add_owner(struct loop *loop, uint32_t owner);
-bool loop_new_name(struct track *track, uint32_t name);
 void loop_free(struct loop *loop);
-
-/* Time of a name while the loop goes on. */
-static inline void loop_add_name(struct track *track, uint32_t name, int64_t ns)
-{
-    struct loop *loop = track->loop;
-    bool known = name < loop->name_places && loop->name_place[name];
-    if (known || loop_new_name(track, name)) {
-        loop->names[loop->name_place[name] - 1].chunk_ns[loop->series.chunks] += ns;
-    }
-}
 
 #endif

@@ -26,6 +26,7 @@ static void close_eval(struct track *track)
     if (track->eval_open) {
         struct work cut = {.marks = 0};
         work_set_cut(&cut, CUT_EVAL, track->eval_end_ns - track->eval_start_ns);
+        calls_cut(track, track->eval_start_ns, track->eval_end_ns, CUT_EVAL);
         track->eval_open = false;
         step_loose(track, &cut, track->eval_end_ns);
     }
@@ -315,7 +316,7 @@ static void clip(const struct track *track, struct item *item)
 }
 
 /* A jitted function that does not train, called in the middle of a cycle, is cut out by itself. */
-static void cut_call(const struct track *track, struct item *item)
+static void cut_call(struct track *track, struct item *item)
 {
     const unsigned seen = track->in_phase ? track->phase.work.marks : 0;
     if ((item->work->marks & WORK_EVAL_CALL) && (seen & TRAINS) &&
@@ -323,6 +324,7 @@ static void cut_call(const struct track *track, struct item *item)
         int64_t time_ns = work_total(item->work);
         work_clear(item->work);
         work_set_cut(item->work, CUT_EVAL, time_ns);
+        calls_cut(track, item->start_ns, item->end_ns, CUT_EVAL);
     }
 }
 

@@ -1,7 +1,9 @@
 #include "model/snapshot.h"
 
 #include "model/parts.h"
+#include "model/snapshot_calls.h"
 #include "model/snapshot_hot.h"
+#include "model/snapshot_input.h"
 #include "model/snapshot_loop.h"
 #include "model/snapshot_resources.h"
 
@@ -47,6 +49,7 @@ static void fill_thread(const struct model *model, const struct thread *thread,
     struct loop *open_loop = rest.loop;
     end = end > rest.cursor_ns ? end : rest.cursor_ns;
     rest.loop = NULL;
+    rest.calls.count = 0;
     loop_close_gap(&rest, end,
                    open_loop && open_loop->steps ? SEGMENT_STEADY_NS
                    : rest.had_loop               ? SEGMENT_TEARDOWN_NS
@@ -257,9 +260,11 @@ static bool add_spans(const struct model *model, struct snapshot *snapshot)
         out->self_ns = name->self_ns;
         out->mean_ns = (double)name->total_ns / (double)name->count;
         snapshot_quantiles(&name->sketch, &out->quantiles);
-        out->share = loop && !name->is_beside
-                         ? snapshot_name_share(loop, snapshot->loops[0].warmup.start, i)
-                         : (struct interval){NAN, NAN, NAN};
+        out->share = (struct interval){NAN, NAN, NAN};
+        if (loop && !name->is_beside &&
+            !snapshot_fill_calls(loop, snapshot->loops[0].warmup.start, i, out)) {
+            return false;
+        }
     }
     qsort(snapshot->spans, snapshot->span_count, sizeof *snapshot->spans, compare_spans);
     return true;
@@ -283,7 +288,9 @@ struct snapshot *model_snapshot(const struct model *model)
     struct snapshot *snapshot = calloc(1, sizeof *snapshot);
     if (!snapshot || !add_loops(model, snapshot) || !add_threads(model, snapshot) ||
         !add_spans(model, snapshot) ||
-        !snapshot_fill_hot(&model->hot, is_loop_thread, snapshot, &snapshot->hot)) {
+        !snapshot_fill_hot(&model->hot, is_loop_thread, snapshot, &snapshot->hot) ||
+        (snapshot->loop_count &&
+         !snapshot_fill_input(model, snapshot->loops, &snapshot->input))) {
         snapshot_free(snapshot);
         return NULL;
     }
@@ -326,6 +333,7 @@ void snapshot_free(struct snapshot *snapshot)
     for (size_t i = 0; i < snapshot->span_count; i++) {
         free((char *)(uintptr_t)snapshot->spans[i].text);
         free((char *)(uintptr_t)snapshot->spans[i].object);
+        free(snapshot->spans[i].callback);
     }
     snapshot_release_hot(&snapshot->hot);
     free(snapshot->resources.rows);

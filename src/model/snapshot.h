@@ -3,12 +3,15 @@
 #ifndef MODEL_SNAPSHOT_H
 #define MODEL_SNAPSHOT_H
 
+#include "model/calls.h"
 #include "model/model.h"
+#include "model/recompiles.h"
 #include "model/series.h"
 #include "stats/change.h"
 #include "stats/interval.h"
 #include "stats/modes.h"
 #include "stats/period.h"
+#include "stats/turns.h"
 #include "stats/warmup.h"
 
 enum { SNAP_PERIODS = 3, SNAP_SLOWEST = 8, SNAP_OWN_WINDOWS = 32 };
@@ -28,7 +31,22 @@ struct snap_stage {
     struct snap_quantiles quantiles; /* of what it takes in a step */
 };
 
-/* A name: of the whole run, and its share of the steady time of a loop. */
+/* A callback in the primary loop, as far as it was in no other one and in nothing that is cut out of steps. */
+struct snap_callback {
+    uint64_t count;
+    struct call_sum at[CALLED_IN_CUT];
+    double mean_ns;
+    struct snap_quantiles quantiles;
+    /* Shares of the steady time: of what is its own, and that with what it waits for the device. What it saves,
+     * evaluates and collects is in neither. */
+    struct interval own, with_waits;
+    int64_t part_ns[CALLED_IN_CUT][CALL_PARTS]; /* of its time, by place */
+    struct period period;                       /* of long calls; steps 0: none */
+    double peak_ns;                             /* mean of these */
+    uint64_t looks[3]; /* how often its thread was seen in each enum ss_thread_state */
+};
+
+/* A name: of the whole run, and what there was of it in the primary loop. */
 struct snap_span {
     const char *text, *object;
     uint8_t stage, role, scope;
@@ -37,6 +55,8 @@ struct snap_span {
     double mean_ns;
     struct snap_quantiles quantiles;
     struct interval share; /* of the primary loop's steady time; NAN if it is not in it */
+    struct call_sum at[CALL_PLACES]; /* in the primary loop */
+    struct snap_callback *callback;  /* NULL: it is none, or not in the loop */
 };
 
 struct snap_epoch {
@@ -54,9 +74,12 @@ struct snap_loop {
     int64_t wall_ns,
         segment_ns[MODEL_SEGMENT_COUNT]; /* of the loop alone, begin to end */
     int64_t negative_ns;                 /* an error of ours, if not 0 */
+    int64_t between_ns[SS_STAGE_COUNT];  /* of the segment between: what has a stage */
+    struct recompiles recompiles;        /* why functions were compiled again */
 
     int64_t steps, updates, batches, samples; /* all; samples 0: not known */
-    int64_t flagged_steps;                    /* in the books, in no statistics */
+    int64_t usual_samples; /* of a step, if more than half of them have as many */
+    int64_t flagged_steps; /* in the books, in no statistics */
     struct warmup warmup;
     int64_t warmup_steps, warmup_ns;
     int64_t steady_steps, steady_ns, window_steps; /* longest window, in steps */
@@ -77,6 +100,7 @@ struct snap_loop {
     struct period period[SNAP_PERIODS];
     int periods;
     struct modes modes;              /* levels of step times, in ns */
+    struct turns turns;              /* if there are two: how they come, in steps */
     double own_ns[SNAP_OWN_WINDOWS]; /* a step without waiting for other ranks, window by
                                         window of the steady steps */
     int own_windows;
@@ -107,6 +131,7 @@ struct snap_hot_line {
     uint32_t place;         /* a stage, or SNAP_HOT_* */
     uint64_t place_samples; /* all that were there */
     uint64_t count;
+    uint64_t batch_count;       /* of those: the loop was getting its next batch */
     struct interval share;      /* of the time of its place */
     struct snap_hot_place at;   /* the innermost line of the script */
     struct snap_hot_place leaf; /* the innermost line of all, most often */
@@ -144,6 +169,18 @@ struct snap_resources {
                    [3]; /* loop threads: how often seen in each enum ss_thread_state */
 };
 
+/* How the batches of the primary loop were made beside it: those of the last 256 of which that is known, by
+ * their numbers. */
+struct snap_input {
+    int64_t batches;   /* 0: nothing is known */
+    int workers;       /* threads or processes that made the newest of them */
+    int64_t wait_ns;   /* for all of them */
+    int64_t making_ns; /* of that: until the batch was ready; the rest: handed over */
+    int64_t turn_ns;   /* of that: while a later batch was ready already */
+    double slowest_ns,
+        usual_ns; /* a batch of the slowest worker, and of the others; 0: not known */
+};
+
 struct snapshot {
     struct snap_loop *loops; /* the primary one first */
     size_t loop_count;
@@ -153,6 +190,7 @@ struct snapshot {
     size_t span_count;
     struct snap_hot hot;
     struct snap_resources resources;
+    struct snap_input input;
     int64_t begin_ns, end_ns; /* of the run */
     uint64_t records, spans_seen, lost_records, orphan_spans;
     uint64_t gaps;            /* places where records are missing */

@@ -1,5 +1,7 @@
 #include "model/snapshot_hot.h"
 
+#include "model/snapshot_batches.h"
+
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -9,6 +11,7 @@ static const struct hot_frame nowhere = {.function = (char[]){""}, .file = (char
 struct found { /* a row of a thread, with its texts */
     uint32_t place;
     uint64_t count;
+    bool is_batch; /* the loop was getting one, though no span says so */
     const struct hot_frame *script, *leaf;
 };
 
@@ -84,6 +87,7 @@ static bool add_line(const struct found *row, size_t count, struct snap_hot *out
         const bool again = i > 0 && compare_frames(row[i].leaf, row[i - 1].leaf) == 0;
         of_leaf = row[i].count + (again ? of_leaf : 0);
         line->count += row[i].count;
+        line->batch_count += row[i].is_batch ? row[i].count : 0;
         if (of_leaf > line->leaf_count) {
             line->leaf_count = of_leaf;
             leaf = row[i].leaf;
@@ -114,30 +118,70 @@ static bool add_lines(struct found *rows, size_t count, struct snap_hot *out)
     return true;
 }
 
+/* What the caller says of threads. */
+struct question {
+    bool (*is_loop)(const void *context, const struct hot_thread *thread);
+    const void *context;
+};
+
+static bool judge_batches(struct batches *batches, const struct hot *hot,
+                          const struct question *question)
+{
+    for (const struct hot_thread *thread = hot->threads; thread; thread = thread->next) {
+        const bool is_loop = question->is_loop(question->context, thread);
+        for (size_t i = 0; is_loop && i < thread->row_slots; i++) {
+            if (thread->rows[i].count) {
+                batches_add(batches, &thread->rows[i]);
+            }
+        }
+    }
+    return batches_judge(batches);
+}
+
+static struct found find_row(const struct batches *batches, const struct hot_row *row,
+                             bool is_loop)
+{
+    return (struct found){
+        .place = is_loop ? row->place : SNAP_HOT_BESIDE,
+        .count = row->count,
+        .is_batch =
+            is_loop && row->place == SS_STAGE_OTHER && batches_has(batches, &row->stack),
+        .script = frame_at(batches->hot, row->stack.script),
+        .leaf = frame_at(batches->hot, row->stack.leaf),
+    };
+}
+
+static size_t find_rows(const struct batches *batches, const struct question *question,
+                        struct found *rows)
+{
+    size_t count = 0;
+    for (const struct hot_thread *thread = batches->hot->threads; thread;
+         thread = thread->next) {
+        const bool is_loop = question->is_loop(question->context, thread);
+        for (size_t i = 0; i < thread->row_slots; i++) {
+            if (thread->rows[i].count) {
+                rows[count++] = find_row(batches, &thread->rows[i], is_loop);
+            }
+        }
+    }
+    return count;
+}
+
 bool snapshot_fill_hot(const struct hot *hot,
                        bool (*is_loop)(const void *context, const struct hot_thread *),
                        const void *context, struct snap_hot *out)
 {
+    const struct question question = {is_loop, context};
     const size_t most = rows_in(hot);
+    struct batches batches;
     struct found *rows = calloc(most + 1, sizeof *rows);
-    size_t count = 0;
     out->samples = hot->samples;
     out->unplaced = hot->unplaced;
     out->lines = calloc(most + 1, sizeof *out->lines);
-    bool done = rows && out->lines;
-    for (const struct hot_thread *thread = hot->threads; done && thread;
-         thread = thread->next) {
-        const bool beside = !is_loop(context, thread);
-        for (size_t i = 0; i < thread->row_slots; i++) {
-            const struct hot_row *row = &thread->rows[i];
-            if (row->count) {
-                rows[count++] =
-                    (struct found){beside ? SNAP_HOT_BESIDE : row->place, row->count,
-                                   frame_at(hot, row->script), frame_at(hot, row->leaf)};
-            }
-        }
-    }
-    done = done && add_lines(rows, count, out);
+    const bool done = batches_init(&batches, hot) && rows && out->lines &&
+                      judge_batches(&batches, hot, &question) &&
+                      add_lines(rows, find_rows(&batches, &question, rows), out);
+    batches_release(&batches);
     free(rows);
     return done;
 }

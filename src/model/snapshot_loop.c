@@ -77,20 +77,14 @@ static void fill_stages(const struct model *model, const struct loop *loop,
     }
 }
 
-struct interval snapshot_name_share(const struct loop *loop, int64_t start, uint32_t name)
+struct interval snapshot_chunk_share(const struct loop *loop, int64_t start,
+                                     const int64_t chunk_ns[SERIES_CHUNKS])
 {
-    const struct name_share *share = NULL;
-    for (uint32_t i = 0; i < loop->name_count && !share; i++) {
-        share = loop->names[i].name == name ? &loop->names[i] : NULL;
-    }
-    if (!share) {
-        return (struct interval){NAN, NAN, NAN};
-    }
     double part[SERIES_CHUNKS], whole[SERIES_CHUNKS], scratch[4 * SERIES_CHUNKS];
     size_t count = 0;
     for (int i = series_chunk_from(&loop->series, start);
          i <= loop->series.chunks && i < SERIES_CHUNKS; i++) {
-        part[count] = (double)share->chunk_ns[i];
+        part[count] = (double)chunk_ns[i];
         whole[count++] = (double)loop->series.chunk[i][SERIES_STEP].sum_ns;
     }
     struct interval result = interval_ratio(part, whole, count, scratch);
@@ -104,11 +98,12 @@ static void fill_device(const struct model *model, const struct loop *loop,
     for (int i = 0; i < SS_STAGE_COUNT; i++) {
         out->device[i] = (struct interval){NAN, NAN, NAN};
     }
-    for (uint32_t i = 0; i < loop->name_count; i++) {
-        const struct model_name *name = &model->names.name[loop->names[i].name];
+    for (uint32_t i = 0; i < loop->calls.count; i++) {
+        const struct name_calls *calls = &loop->calls.row[i];
+        const struct model_name *name = &model->names.name[calls->name];
         if (name->is_beside) {
             out->device[name->stage] =
-                snapshot_name_share(loop, out->warmup.start, loop->names[i].name);
+                snapshot_chunk_share(loop, out->warmup.start, calls->chunk_ns);
         }
     }
 }
@@ -129,6 +124,19 @@ static void fill_modes(const struct loop *loop, struct snap_loop *out)
     double values[SAMPLE_SIZE], scratch[2 * SAMPLE_SIZE];
     size_t count = sample_values(&loop->series.sample, out->warmup_steps, values);
     modes_find(values, count, scratch, &out->modes);
+    if (!out->modes.are_two) {
+        return;
+    }
+    turns_find(values, count, (out->modes.low + out->modes.high) / 2, &out->turns);
+    /* Levels that take turns more often than shifts could make them are none that last: where medians of few
+     * steps are of one or the other, chance looks like a shift. */
+    const double stretches = out->modes.high_share * (double)count / out->turns.stretch;
+    if (out->change.kind == CHANGE_SHIFT &&
+        (out->turns.order != TURNS_STRETCHES || stretches > 2 * CHANGE_MAX_SHIFTS)) {
+        out->change.kind = CHANGE_NONE;
+        out->change.shift_count = 0;
+    }
+    out->turns.stretch *= (double)out->steady_steps / (double)count;
 }
 
 /* Windows of equally many cells: replicas with as many steps have them at the same ones. */
@@ -300,8 +308,11 @@ bool snapshot_fill_loop(const struct model *model, const struct thread *thread,
     out->updates = loop->updates;
     out->batches = loop->batches;
     out->samples = loop->samples;
+    out->usual_samples = loop->usual_samples;
     out->flagged_steps = loop->flagged_steps;
     memcpy(out->plan, loop->plan, sizeof out->plan);
+    memcpy(out->between_ns, loop->between.stage_ns, sizeof out->between_ns);
+    out->recompiles = loop->recompiles;
     fill_steady(loop, out);
     fill_stages(model, loop, out);
     fill_device(model, loop, out);

@@ -9,8 +9,8 @@ bool snapshot_fill_loop(const struct model *model, const struct thread *thread,
                         const struct loop *loop, struct snap_loop *out);
 void snapshot_quantiles(const struct sketch *sketch, struct snap_quantiles *out);
 
-/* Share of the steady time that the spans of a name take; NAN if it is not in the loop. */
-struct interval snapshot_name_share(const struct loop *loop, int64_t start,
-                                    uint32_t name);
+/* Share of the steady time, from the window `start` on, of something that is known by chunk of the series. */
+struct interval snapshot_chunk_share(const struct loop *loop, int64_t start,
+                                     const int64_t chunk_ns[SERIES_CHUNKS]);
 
 #endif

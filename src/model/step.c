@@ -2,8 +2,6 @@
  * the next one, if its own update is by the optimizer that made the loop's first. */
 #include "model/parts.h"
 
-static const int64_t SAMPLES_MOST = INT64_C(1) << 40; /* of a step; more is nonsense */
-
 static void start_step(struct step *step, int64_t start_ns)
 {
     step->start_ns = step->last_end_ns = start_ns;

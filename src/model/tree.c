@@ -125,7 +125,7 @@ static bool is_detail(const struct model_name *name, const struct ss_record *rec
 
 /* What a span means for steps; nothing inside a closed span means anything (rule 6). */
 static void mark_work(struct work *work, const struct model_name *name,
-                      const struct ss_record *record)
+                      const struct ss_record *record, int64_t samples)
 {
     const unsigned flags = record->flags;
     if (UNLIKELY(flags & (SS_FLAG_PERTURBED | SS_FLAG_UNFINISHED | SS_FLAG_FAILED))) {
@@ -139,7 +139,10 @@ static void mark_work(struct work *work, const struct model_name *name,
     const bool eval = (flags & (SS_FLAG_EVAL | SS_FLAG_TRAIN)) == SS_FLAG_EVAL;
     const unsigned leads = is_detail(name, record) ? WORK_LEADS : 0;
     work->marks |= (eval ? name->eval_marks : name->marks) & ~leads;
-    work->batches += name->stage == SS_STAGE_DATA;
+    if (name->stage == SS_STAGE_DATA) {
+        work->batches++;
+        work->samples += samples;
+    }
     if (name->marks & WORK_UPDATE) {
         mark_update(work, name, record->u.arg);
     }
@@ -159,13 +162,17 @@ static void drop_times(struct thread *thread, struct work *work, bool orphans,
 }
 
 /* Puts a span's own time on its stage, or on the cut that it is. */
-static void own_time(struct work *work, const struct model_name *name,
-                     const struct ss_record *record, int64_t own_ns)
+static void own_time(const struct thread *thread, struct work *work,
+                     const struct model_name *name, const struct ss_record *record,
+                     int64_t own_ns)
 {
     int cut = record->nest & SS_NEST_CLOSED ? -1 : name->cut;
     if (cut >= 0) {
         work_clear(work);
         work_set_cut(work, cut, record->end_ns - record->start_ns);
+        if (thread->track) {
+            calls_cut(thread->track, record->start_ns, record->end_ns, cut);
+        }
     } else {
         work_put(work, is_detail(name, record) ? SS_STAGE_OPTIMIZER : name->stage,
                  own_ns);
@@ -199,8 +206,8 @@ static void close_span(struct thread *thread, struct level *below,
             own_ns -= inside_ns;
         }
     }
-    own_time(work, name, record, own_ns);
-    mark_work(work, name, record);
+    own_time(thread, work, name, record, own_ns);
+    mark_work(work, name, record, thread->samples);
     if (record->nest & SS_NEST_CLOSED) {
         keep_gc_only(work);
     }
@@ -287,8 +294,18 @@ static void add_beside(struct thread *thread, const struct ss_record *record,
     const int64_t duration = record->end_ns - record->start_ns;
     add_to_name(name, record, duration);
     name->is_beside = true;
-    if (thread->track && thread->track->loop && !(record->flags & SS_FLAG_EVAL)) {
-        loop_add_name(thread->track, number, duration);
+    if (thread->track && !(record->flags & SS_FLAG_EVAL)) {
+        calls_beside(thread->track, number, duration);
+    }
+}
+
+static void log_batch(struct thread *thread, unsigned stage,
+                      const struct ss_record *record)
+{
+    const bool is_made = stage == SS_STAGE_PRODUCE;
+    if ((is_made || stage == SS_STAGE_DATA) && !(record->flags & SS_FLAG_FAILED) &&
+        !(record->nest & SS_NEST_CLOSED)) {
+        batch_log_add(&thread->log, is_made, record);
     }
 }
 
@@ -312,8 +329,11 @@ void tree_span(struct thread *thread, const struct ss_record *record)
     }
     add_to_name(name, record, duration - below->covered_ns);
     note_level(own, record->start_ns, record->end_ns, duration);
-    if (thread->track && thread->track->loop) {
-        loop_add_name(thread->track, number, duration);
+    if (thread->track) {
+        calls_note(thread->track, number, record);
+    }
+    if (UNLIKELY(record->u.arg > 0)) {
+        log_batch(thread, name->stage, record);
     }
     if (record->flags & (SS_FLAG_OVERLAY | SS_FLAG_PRODUCER) ||
         name->stage == SS_STAGE_PRODUCE) {

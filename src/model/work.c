@@ -21,6 +21,7 @@ void work_add(struct work *to, const struct work *from)
             to->cut_ns[i] += from->cut_ns[i];
         }
     }
+    to->samples += from->samples;
     to->batches += from->batches;
     to->updates += from->updates;
     to->update_owner = to->update_owner ? to->update_owner : from->update_owner;

@@ -1,6 +1,7 @@
 #include "output/page.h"
 
 #include <errno.h>
+#include <string.h>
 
 #include "base/text.h"
 #include "base/units.h"
@@ -91,4 +92,15 @@ void page_joined(struct page *page, const char *words)
 void page_text(struct page *page, struct ss_text text, size_t columns)
 {
     text_fit(&page->value, text.data, text.size, columns);
+}
+
+void page_prose(struct page *page, const char *text)
+{
+    for (const char *at = text, *next; *at; at = next) {
+        const char *percent = strstr(at, " %");
+        next = percent ? percent + 1 : at + strlen(at);
+        text_safe(&page->value, at, (size_t)((percent ? percent : next) - at));
+        if (percent)
+            buf_add_text(&page->value, TEXT_NO_BREAK);
+    }
 }

@@ -44,9 +44,10 @@ void page_title(struct page *page);
 void page_paragraph(struct page *page, bool bold);
 
 /* Adds to the paragraph: "1 span", "1,234 spans"; words that no line end parts; a text made safe
- * and cut to `columns`. */
+ * and cut to `columns`; one made safe in which a number and its percent sign stay together. */
 void page_count(struct page *page, uint64_t count, const char *one, const char *many);
 void page_joined(struct page *page, const char *words);
 void page_text(struct page *page, struct ss_text text, size_t columns);
+void page_prose(struct page *page, const char *text);
 
 #endif

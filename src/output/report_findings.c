@@ -6,20 +6,38 @@
 #include "base/text.h"
 #include "output/report_json.h"
 
-enum { TEXT_MOST = 600, NEXT_SHOWN = 2 };
-static const double gain_shown = 0.01;
+static const double gain_shown = 0.01, range_shown = 0.0005;
 
-/* Texts of ours with names of the run in them; a number and its percent sign stay together. */
-static void add_text(struct page *page, const char *text)
+/* Whether the ends of its share say more than its middle. */
+static bool has_range(const struct finding *finding)
 {
-    for (const char *at = text, *next; *at; at = next) {
-        const char *percent = strstr(at, " %");
-        next = percent ? percent + 1 : at + strlen(at);
-        page_text(page, (struct ss_text){at, (size_t)((percent ? percent : next) - at)},
-                  TEXT_MOST);
-        if (percent)
-            buf_add_text(&page->value, TEXT_NO_BREAK);
-    }
+    const struct interval share = finding->share;
+
+    return finding->kind != SHARE_BOUND && isfinite(share.low) && isfinite(share.high) &&
+           share.high - share.low >= range_shown;
+}
+
+/* "38.1 to 41.2 %" after a word on what that is. */
+static void add_range(struct page *page, const struct finding *finding,
+                      const char *before_estimate, const char *before_interval)
+{
+    buf_printf(&page->value, "%s%.1f to %.1f" TEXT_NO_BREAK "%%",
+               finding->kind == SHARE_ESTIMATE ? before_estimate : before_interval,
+               100 * finding->share.low, 100 * finding->share.high);
+}
+
+void report_say_share(struct page *page, const struct finding *finding)
+{
+    const struct interval share = finding->share;
+    const bool is_bound = finding->kind == SHARE_BOUND;
+
+    if (!isfinite(share.mid))
+        return;
+    buf_printf(&page->value, "%s%.1f" TEXT_NO_BREAK "%% of %s",
+               is_bound ? "at most " : "", 100 * (is_bound ? share.high : share.mid),
+               finding->of);
+    if (has_range(finding))
+        add_range(page, finding, "; an estimate, ", "; 95" TEXT_NO_BREAK "% interval ");
 }
 
 /* "steps at most 2.2 times as fast", of the upper end of the share. */
@@ -45,20 +63,24 @@ void report_say_verdict(struct page *page, const struct diagnosis *diagnosis)
     if (!warns(diagnosis, 0))
         return;
     buf_printf(&page->value, "%s: ", diagnosis->finding[0].id);
-    add_text(page, diagnosis->finding[0].claim);
+    page_prose(page, diagnosis->finding[0].claim);
+    if (has_range(&diagnosis->finding[0])) {
+        add_range(page, &diagnosis->finding[0], " (estimate: ", " (");
+        buf_add_text(&page->value, ")");
+    }
 }
 
 void report_say_advice(struct page *page, const struct diagnosis *diagnosis)
 {
     if (!warns(diagnosis, 0) || !diagnosis->finding[0].advice[0])
         return;
-    add_text(page, diagnosis->finding[0].advice);
+    page_prose(page, diagnosis->finding[0].advice);
     add_gain(page, &diagnosis->finding[0]);
 }
 
 void report_say_next(struct page *page, const struct diagnosis *diagnosis)
 {
-    for (size_t i = 1; i <= NEXT_SHOWN && warns(diagnosis, i); i++) {
+    for (size_t i = 1; i < FINDINGS_SAID && warns(diagnosis, i); i++) {
         const struct finding *finding = &diagnosis->finding[i];
         buf_printf(&page->value, "%s%s", i > 1 ? ", " : "", finding->id);
         if (isfinite(finding->share.mid))
@@ -71,7 +93,7 @@ static void field(struct page *page, const char *label, const char *text)
 {
     if (!*text)
         return;
-    add_text(page, text);
+    page_prose(page, text);
     page_field(page, label);
 }
 
@@ -81,11 +103,14 @@ static void print_finding(struct report *report, const struct finding *finding)
 
     buf_printf(&page->value, "%s (%s): ", finding->id,
                finding_severity_text(finding->severity));
-    add_text(page, finding->claim);
+    page_prose(page, finding->claim);
     report_paragraph(report, finding->severity >= FINDING_WARN);
+    report_say_share(page, finding);
+    if (page->value.size > 0)
+        page_field(page, "  share");
     field(page, "  because", finding->evidence);
     if (finding->advice[0]) {
-        add_text(page, finding->advice);
+        page_prose(page, finding->advice);
         add_gain(page, finding);
         page_field(page, "  try");
     }
@@ -93,11 +118,49 @@ static void print_finding(struct report *report, const struct finding *finding)
     field(page, "  unsure", finding->unknown);
 }
 
+/* Adds the ids of all causes with that reason; false: one before had it. */
+static bool add_unobservable(struct page *page, const struct diagnosis *diagnosis,
+                             size_t index)
+{
+    const struct unobservable *own = &diagnosis->unobservable[index];
+
+    for (size_t i = 0; i < diagnosis->unobservable_count; i++) {
+        const struct unobservable *other = &diagnosis->unobservable[i];
+        if (strcmp(own->reason, other->reason) != 0 ||
+            strcmp(own->needs, other->needs) != 0)
+            continue;
+        if (i < index)
+            return false;
+        buf_printf(&page->value, "%s%s", i > index ? ", " : "", other->id);
+    }
+    return true;
+}
+
+static void say_unobservable(struct report *report)
+{
+    const struct diagnosis *diagnosis = &report->diagnosis;
+    struct page *page = &report->page;
+
+    if (diagnosis->unobservable_count == 0)
+        return;
+    buf_add_text(&page->value, "not observable, so neither claimed nor ruled out:");
+    report_paragraph(report, false);
+    for (size_t i = 0; i < diagnosis->unobservable_count; i++) {
+        const struct unobservable *cause = &diagnosis->unobservable[i];
+        if (!add_unobservable(page, diagnosis, i))
+            continue;
+        buf_printf(&page->value, ": %s%s%s", cause->reason, *cause->needs ? "; " : "",
+                   cause->needs);
+        page_field(page, "  unseen");
+    }
+}
+
 void report_findings(struct report *report)
 {
     const struct diagnosis *diagnosis = &report->diagnosis;
 
-    if (!report_has_statistics(report->loop) && diagnosis->count < 2)
+    if (report->loop ? !report_has_statistics(report->loop) && diagnosis->count < 2
+                     : diagnosis->count == 0)
         return;
     report_title(report, "Findings: %s",
                  diagnosis_verdict(diagnosis, report->input->snapshot));
@@ -108,6 +171,7 @@ void report_findings(struct report *report)
                      "nothing takes a share of the step that is worth a word");
         report_paragraph(report, false);
     }
+    say_unobservable(report);
 }
 
 static void put_finding(struct json *json, const struct finding *finding)
@@ -118,6 +182,10 @@ static void put_finding(struct json *json, const struct finding *finding)
     json_string(json, "id", finding->id);
     json_string(json, "severity", finding_severity_text(finding->severity));
     report_json_interval(json, "share", "share_ci", finding->share);
+    if (isfinite(finding->share.mid))
+        json_string(json, "share_kind", share_kind_text(finding->kind));
+    else
+        json_null(json, "share_kind");
     json_string(json, "of", finding->of);
     json_double(json, "gain_most", gain.high);
     json_string(json, "claim", finding->claim);
@@ -138,6 +206,16 @@ void report_json_findings(struct json *json, const struct snapshot *snapshot,
     json_end_array(json);
     json_begin_array(json, "unobservable");
     for (size_t i = 0; i < diagnosis->unobservable_count; i++)
-        json_string(json, NULL, diagnosis->unobservable[i]);
+        json_string(json, NULL, diagnosis->unobservable[i].id);
+    json_end_array(json);
+    json_begin_array(json, "unobservable_reasons");
+    for (size_t i = 0; i < diagnosis->unobservable_count; i++) {
+        const struct unobservable *cause = &diagnosis->unobservable[i];
+        json_begin_object(json, NULL);
+        json_string(json, "id", cause->id);
+        json_string(json, "reason", cause->reason);
+        json_string(json, "needs", cause->needs);
+        json_end_object(json);
+    }
     json_end_array(json);
 }

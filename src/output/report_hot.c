@@ -148,6 +148,7 @@ void report_json_hot(struct json *json, const struct snap_hot *hot)
         json_string(json, "stage", place_text(line->place));
         put_place(json, &line->at);
         json_uint(json, "count", line->count);
+        json_uint(json, "batch_count", line->batch_count);
         report_json_interval(json, "share", "share_ci", line->share);
         json_begin_object(json, "leaf");
         put_place(json, &line->leaf);

@@ -63,6 +63,31 @@ static void put_books(struct json *json, const struct report_input *input)
     report_json_books(json, thread.wall_ns, thread.segment_ns);
 }
 
+/* Where in the primary loop it was. */
+static void put_places(struct json *json, const struct snap_span *span)
+{
+    static const char *const places[CALL_PLACES] = {
+        [CALLED_BEFORE] = "before",
+        [CALLED_BETWEEN] = "between",
+        [CALLED_IN_STEP] = "step",
+        [CALLED_IN_CUT + CUT_EVAL] = "eval",
+        [CALLED_IN_CUT + CUT_INFER] = "infer",
+        [CALLED_IN_CUT + CUT_CHECKPOINT] = "checkpoint",
+    };
+
+    json_begin_array(json, "loop");
+    for (int i = 0; i < CALL_PLACES; i++) {
+        if (span->at[i].count == 0)
+            continue;
+        json_begin_object(json, NULL);
+        json_string(json, "place", places[i]);
+        json_uint(json, "count", span->at[i].count);
+        json_int(json, "total_ns", span->at[i].total_ns);
+        json_end_object(json);
+    }
+    json_end_array(json);
+}
+
 static void put_span(struct json *json, const struct snap_span *span)
 {
     json_begin_object(json, NULL);
@@ -82,6 +107,7 @@ static void put_span(struct json *json, const struct snap_span *span)
     const struct interval unknown = {NAN, NAN, NAN};
     report_json_interval(json, "share", "share_ci",
                          isfinite(report_span_share(span)) ? span->share : unknown);
+    put_places(json, span);
     json_end_object(json);
 }
 

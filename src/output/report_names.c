@@ -131,6 +131,16 @@ static void print(struct report *report, struct table *table,
     }
 }
 
+/* Of the steps; of what is in none of them, where in the loop it was. */
+static void add_share(struct table *table, const struct snap_span *span)
+{
+    const double share = report_span_share(span);
+    const char *place = report_span_place(span);
+    char text[UNITS_SIZE];
+
+    table_cell(table, "%s", has(share) || !place ? share_text(text, share) : place);
+}
+
 static void names(struct report *report, const struct selection *selection,
                   const char *title, bool with_stage)
 {
@@ -165,7 +175,7 @@ static void names(struct report *report, const struct selection *selection,
                    scale_text(text, (double)span->self_ns, selection->total));
         add_each(&table, span, selection);
         if (report->loop)
-            table_cell(&table, "%s", share_text(text, report_span_share(span)));
+            add_share(&table, span);
     }
     print(report, &table, selection);
 }

@@ -12,7 +12,7 @@ struct report {
     const struct report_input *input;
     const struct report_style *style;
     const struct snap_loop *loop; /* the primary one, NULL: no steps */
-    struct diagnosis diagnosis;   /* without enough steps, the validity alone */
+    struct diagnosis diagnosis; /* without steps, of predictions and the machine alone */
     struct page page;
 };
 
@@ -90,8 +90,10 @@ void report_span_name(struct buf *out, const struct snap_span *span);
 void report_name(struct buf *out, struct ss_text text, struct ss_text object,
                  enum ss_scope scope);
 
-/* Its share of the steady time; NAN for what is never part of a step: cuts, epoch callbacks. */
+/* Its share of the steady time; NAN for what was in no step: cuts, and what is in them, epoch callbacks. */
 double report_span_share(const struct snap_span *span);
+/* Where else in the loop most of it was: "between", "in eval"; NULL: nowhere. */
+const char *report_span_place(const struct snap_span *span);
 
 /* When the run began and how long it took; what it was: the command, or the executable. */
 int64_t report_begin_ns(const struct report_input *input);

@@ -132,11 +132,26 @@ void report_name(struct buf *out, struct ss_text text, struct ss_text object,
 double report_span_share(const struct snap_span *span)
 {
     const bool in_steps = is_step_stage(span->stage) || span->stage == SS_STAGE_USER;
-    const bool each_step =
-        span->stage != SS_STAGE_CALLBACK || span->scope == SS_SCOPE_NONE ||
-        span->scope == SS_SCOPE_BATCH_BEGIN || span->scope == SS_SCOPE_BATCH_END;
 
-    return in_steps && each_step ? span->share.mid : NAN;
+    return in_steps ? span->share.mid : NAN;
+}
+
+const char *report_span_place(const struct snap_span *span)
+{
+    static const char *const places[CALL_PLACES] = {
+        [CALLED_BEFORE] = "before",
+        [CALLED_BETWEEN] = "between",
+        [CALLED_IN_CUT + CUT_EVAL] = "in eval",
+        [CALLED_IN_CUT + CUT_INFER] = "in infer",
+        [CALLED_IN_CUT + CUT_CHECKPOINT] = "in save",
+    };
+    int most = CALLED_IN_STEP;
+
+    for (int i = 0; i < CALL_PLACES; i++)
+        if (places[i] && span->at[i].count > 0 &&
+            (most == CALLED_IN_STEP || span->at[i].total_ns > span->at[most].total_ns))
+            most = i;
+    return places[most];
 }
 
 /* The command may be a shell around the processes that recorded: it lived longer. */

@@ -255,6 +255,9 @@ static void head(struct report *report)
         report_head_sure(report);
         say_loops(report);
     } else {
+        report_say_verdict(&report->page, &report->diagnosis);
+        if (report->page.value.size > 0)
+            report_paragraph(report, true);
         report_no_steps(report, HOOKS_SHOWN);
     }
 }
@@ -283,10 +286,9 @@ static void tail(struct report *report)
 {
     segments(report);
     say_lost(report);
-    if (report->loop) {
+    if (report->loop)
         say_also(report);
-        say_findings(report);
-    }
+    say_findings(report);
     say_validity(report);
     say_finish(report);
     report_more(report, LABEL_COLUMNS);

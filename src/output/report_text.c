@@ -17,10 +17,7 @@ void report_begin(struct report *report, struct sink *out,
     *report = (struct report){.input = input, .style = style};
     if (input->snapshot->loop_count > 0)
         report->loop = &input->snapshot->loops[0];
-    if (report->loop)
-        diagnose(&report->diagnosis, input->snapshot, input->run);
-    else
-        validity_judge(&report->diagnosis.validity, input->snapshot, input->run);
+    diagnose(&report->diagnosis, input->snapshot, input->run);
     page_init(&report->page, out);
     report->page.columns = style->columns;
 }
@@ -98,6 +95,7 @@ void report_text(struct sink *out, const struct report_input *input,
             report_say_deadline(&report.page, input);
             page_field(&report.page, "Finish");
         }
+        report_findings(&report);
         report_books(&report);
     }
     report_resources(&report);

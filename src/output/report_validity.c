@@ -1,7 +1,9 @@
 #include <math.h>
+#include <string.h>
 
 #include "diagnose/validity.h"
 #include "output/bar.h"
+#include "output/report_findings.h"
 #include "output/report_resources.h"
 
 /* Runs without a supervisor, and those of older versions, have no samples at all. */
@@ -26,16 +28,39 @@ static void add_ids(struct buf *out, const struct validity *validity,
             buf_printf(out, "%s%s", out->size > 0 ? ", " : "", validity->item[i].id);
 }
 
+/* The finding above that has said it already, in the same words or by its name; NULL: none has. */
+static const struct finding *said_before(const struct diagnosis *diagnosis,
+                                         const struct validity_item *item)
+{
+    for (size_t i = 0; i < diagnosis->count && i < FINDINGS_SAID; i++) {
+        const struct finding *finding = &diagnosis->finding[i];
+        if (finding->severity >= FINDING_WARN && strcmp(finding->claim, item->text) == 0)
+            return finding;
+    }
+    return NULL;
+}
+
+static void add_unsaid(struct buf *out, const struct diagnosis *diagnosis)
+{
+    const struct validity *validity = &diagnosis->validity;
+
+    for (size_t i = 0; i < validity->count; i++) {
+        const struct validity_item *item = &validity->item[i];
+        const struct finding *said = said_before(diagnosis, item);
+        if (item->level == validity->level)
+            buf_printf(out, "%s%s", out->size > 0 ? "; " : "",
+                       said ? said->id : item->text);
+    }
+}
+
 void report_say_validity(struct report *report)
 {
-    const struct validity *validity = &report->diagnosis.validity;
-
     if (!has_samples(report->input->snapshot))
         return;
-    if (validity->level == VALIDITY_OK)
+    if (report->diagnosis.validity.level == VALIDITY_OK)
         buf_add_text(&report->page.value, "nothing disturbed this run");
     else
-        add_items(&report->page.value, validity, validity->level);
+        add_unsaid(&report->page.value, &report->diagnosis);
 }
 
 void report_validity(struct report *report)

@@ -1,11 +1,15 @@
 #include "stats/batch_fit.h"
 
 #include <math.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
 
 #include "stats/robust.h"
 
 static const double knee_price = 0.15, left_out_error = 0.05, nearly_best = 0.95;
-enum { ABOVE_KNEE = 3 };
+static const double runs_differ = 0.02;
+enum { ABOVE_KNEE = 3, DRAWS = 400 };
 
 struct line {
     double fixed, each;
@@ -92,17 +96,85 @@ static double best_size(const struct batch_point *points, size_t count)
     return points[i].size;
 }
 
+double batch_fit_error(double median_ns, double mad_ns, double count,
+                       struct interval mean)
+{
+    const double alone =
+        isfinite(mad_ns) && count > 0 ? 1.25 * 1.4826 * mad_ns / sqrt(count) : 0;
+    const double of_mean = (mean.high - mean.low) / 4;
+
+    const double own = isfinite(of_mean) ? fmin(fmax(alone, of_mean), 3 * alone) : alone;
+
+    return hypot(own, runs_differ * median_ns);
+}
+
+/* Where samples cost nothing times may fall a little, by chance. */
+static bool falls(const struct batch_point *points, size_t count)
+{
+    const struct batch_point *first = points, *last = &points[count - 1];
+
+    return first->time_ns - last->time_ns > 2 * hypot(first->error_ns, last->error_ns);
+}
+
 bool batch_fit_find(const struct batch_point *points, size_t count, struct batch_fit *out)
 {
     if (count < 2 || count > BATCH_FIT_MOST)
         return false;
     const size_t knee = count >= BATCH_FIT_MODEL ? find_knee(points, count) : 0;
     const struct line line = line_through(points + knee, count - knee);
-    *out = (struct batch_fit){.fixed_ns = fmax(line.fixed, 0),
-                              .each_ns = line.each,
+    *out = (struct batch_fit){.knee = knee,
+                              .fixed_ns = fmax(line.fixed, 0),
+                              .each_ns = fmax(line.each, 0),
                               .floor_ns = floor_of(points, knee),
                               .best_size = best_size(points, count)};
-    out->is_model =
-        count >= BATCH_FIT_MODEL && is_predictable(points + knee, count - knee);
-    return line.each > 0;
+    out->is_model = count >= BATCH_FIT_MODEL && line.each > 0 &&
+                    is_predictable(points + knee, count - knee);
+    return line.each > 0 || !falls(points, count);
+}
+
+static double next_uniform(uint64_t *state)
+{
+    *state = *state * 6364136223846793005u + 1442695040888963407u;
+    return ((double)(*state >> 11) + 0.5) / 9007199254740992.0;
+}
+
+/* Mean 0, standard deviation 1: Box and Muller. */
+static double next_normal(uint64_t *state)
+{
+    const double radius = sqrt(-2 * log(next_uniform(state)));
+
+    return radius * cos(6.283185307179586 * next_uniform(state));
+}
+
+static int compare(const void *a, const void *b)
+{
+    const double x = *(const double *)a, y = *(const double *)b;
+
+    return (x > y) - (x < y);
+}
+
+static double fixed_share(double each_ns, const struct batch_point *point)
+{
+    return fmin(1, fmax(0, 1 - each_ns * point->size / point->time_ns));
+}
+
+struct interval batch_fit_fixed_share(const struct batch_point *points, size_t count,
+                                      const struct batch_fit *fit, size_t at)
+{
+    struct batch_point drawn[BATCH_FIT_MOST];
+    double shares[DRAWS];
+    uint64_t state = 1;
+
+    memcpy(drawn, points, count * sizeof *points);
+    for (int i = 0; i < DRAWS; i++) {
+        for (size_t k = 0; k < count; k++)
+            drawn[k].time_ns =
+                fmax(points[k].time_ns / 10,
+                     points[k].time_ns + points[k].error_ns * next_normal(&state));
+        const struct line line = line_through(drawn + fit->knee, count - fit->knee);
+        shares[i] = fixed_share(line.each, &drawn[at]);
+    }
+    qsort(shares, DRAWS, sizeof shares[0], compare);
+    return (struct interval){shares[DRAWS / 40], fixed_share(fit->each_ns, &points[at]),
+                             shares[DRAWS - 1 - DRAWS / 40]};
 }

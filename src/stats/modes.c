@@ -54,11 +54,15 @@ void modes_find(const double *x, size_t count, double *scratch, struct modes *ou
         return;
     out->low = robust_median(sorted, cut, spare);
     out->high = robust_median(sorted + cut, count - cut, spare);
-    out->high_share = (double)(count - cut) / (double)count;
     const double way = out->high - out->low;
-    size_t between = 0;
-    for (size_t i = 0; i < count; i++)
+    size_t between = 0, above = 0;
+    for (size_t i = 0; i < count; i++) {
         between += sorted[i] > out->low + way / 4 && sorted[i] < out->high - way / 4;
-    out->are_two =
-        way >= apart * out->low && (double)between <= in_valley * (double)count;
+        above += sorted[i] > out->low + way / 2;
+    }
+    /* Of a level that is rarer than it may be, the cut has taken some of the other one along. */
+    out->high_share = (double)above / (double)count;
+    out->are_two = way >= apart * out->low && out->high_share >= rarest &&
+                   out->high_share <= 1 - rarest &&
+                   (double)between <= in_valley * (double)count;
 }

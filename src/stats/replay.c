@@ -4,69 +4,108 @@
 #include <stdint.h>
 #include <stdlib.h>
 
-enum { TIMES = 200, STEPS = 100, AHEAD_MOST = 256 };
+enum { TIMES = 200, STEPS = 100, AHEAD_MOST = 256, DRAWN = 1024 };
 
-struct random {
-    uint64_t state;
+/* Times of batches, each as likely as the others. */
+struct times {
+    double ns[DRAWN];
 };
 
-static double next_random(struct random *random)
+static unsigned next_random(uint64_t *state)
 {
-    random->state = random->state * 6364136223846793005u + 1442695040888963407u;
-    return (double)(random->state >> 11) / 9007199254740992.0;
+    *state = *state * 6364136223846793005u + 1442695040888963407u;
+    return (unsigned)(*state >> 33) % DRAWN;
 }
 
-/* The time below which the part `q` of batches lies; below the median as far from it as above. */
-static double make_ns(const struct replay *replay, double q)
+/* How many standard deviations above the middle the largest of so many normal numbers is. */
+static double largest_of(double count)
 {
-    static const double at[REPLAY_QUANTILES] = {0.5, 0.9, 0.95, 0.99, 1};
+    const double twice = 2 * log(fmax(count, 200) / 2.5066);
+
+    return sqrt(twice - log(twice));
+}
+
+/* The time of a batch that is as unusual as a normal number z. Between the quantiles that are known the logarithm
+ * is a line; below the median it goes on as above it. */
+static double time_at(const struct replay *replay, double z)
+{
+    const double at[REPLAY_QUANTILES] = {0, 1.2816, 1.6449, 2.3263,
+                                         largest_of(replay->count)};
     const double *ns = replay->make_ns;
+    int i = 1;
 
-    if (q < at[0])
-        return fmax(0, ns[0] - (ns[1] - ns[0]) * (at[0] - q) / (at[1] - at[0]));
-    for (int i = 1; i < REPLAY_QUANTILES; i++)
-        if (q <= at[i])
-            return ns[i - 1] +
-                   (ns[i] - ns[i - 1]) * (q - at[i - 1]) / (at[i] - at[i - 1]);
-    return ns[REPLAY_QUANTILES - 1];
+    while (i < REPLAY_QUANTILES - 1 && z > at[i])
+        i++;
+    const double low = log(fmax(ns[i - 1], 1)), high = log(fmax(ns[i], 1));
+    return fmin(exp(low + (high - low) * (z - at[i - 1]) / (at[i] - at[i - 1])),
+                ns[REPLAY_QUANTILES - 1]);
 }
 
-/* What the quantiles make of the mean: times are scaled so that it is the one that was seen. */
-static double scale_of(const struct replay *replay)
+/* Goes along the normal distribution; then all are scaled so that the mean is the one that was seen. */
+static void fill_times(const struct replay *replay, struct times *out)
 {
-    enum { POINTS = 1000 };
-    double sum = 0;
+    const double step = 0.002, most = 4;
+    double part = 0, sum = 0;
+    int filled = 0;
 
-    for (int i = 0; i < POINTS; i++)
-        sum += make_ns(replay, (i + 0.5) / POINTS);
-    return sum > 0 ? replay->make_mean_ns * POINTS / sum : 0;
-}
-
-/* Mean step of one replay. */
-static double play(const struct replay *replay, double scale, struct random *random)
-{
-    double free_at[REPLAY_WORKERS] = {0}, start[AHEAD_MOST] = {0};
-    double done = 0;
-
-    for (int t = 0; t < STEPS; t++) {
-        const double p = scale * make_ns(replay, next_random(random));
-        double begin = done; /* no workers: made when it is asked for */
-        double *worker = NULL;
-        if (replay->workers > 0) {
-            worker = free_at;
-            for (int i = 1; i < replay->workers; i++)
-                worker = free_at[i] < *worker ? &free_at[i] : worker;
-            begin = t >= replay->ahead
-                        ? fmax(*worker, start[(t - replay->ahead) % AHEAD_MOST])
-                        : *worker;
-        }
-        const double ready = begin + p;
-        if (worker)
-            *worker = ready;
-        start[t % AHEAD_MOST] = fmax(done, ready);
-        done = start[t % AHEAD_MOST] + replay->rest_ns;
+    for (int i = 0; filled < DRAWN; i++) {
+        const double z = step * i - most;
+        part += step * exp(-z * z / 2) / 2.506628;
+        while (filled < DRAWN && (part * DRAWN >= filled + 0.5 || z > most))
+            sum += out->ns[filled++] = time_at(replay, z);
     }
-    return done / STEPS;
+    for (int i = 0; sum > 0 && i < DRAWN; i++)
+        out->ns[i] *= replay->make_mean_ns * DRAWN / sum;
+}
+
+struct queue {
+    double free_at[REPLAY_WORKERS]; /* when each worker is done with what it has */
+    double start[AHEAD_MOST];       /* when the last steps began */
+    double done;                    /* when the last one ended */
+};
+
+/* Who makes batch t. */
+static double *worker_for(const struct replay *replay, struct queue *queue, int t)
+{
+    double *worker = queue->free_at;
+
+    if (replay->in_turn)
+        return &queue->free_at[t % replay->workers];
+    for (int i = 1; i < replay->workers; i++)
+        worker = queue->free_at[i] < *worker ? &queue->free_at[i] : worker;
+    return worker;
+}
+
+static void play_step(const struct replay *replay, struct queue *queue, int t,
+                      double make)
+{
+    double ready = queue->done + make; /* no workers: made when it is asked for */
+
+    if (replay->workers > 0) {
+        double *worker = worker_for(replay, queue, t);
+        const int room = t - replay->ahead; /* this batch has it once that step began */
+        ready =
+            (room < 0 ? *worker : fmax(*worker, queue->start[room % AHEAD_MOST])) + make;
+        *worker = ready;
+    }
+    queue->start[t % AHEAD_MOST] = fmax(queue->done, ready);
+    queue->done = queue->start[t % AHEAD_MOST] + replay->rest_ns;
+}
+
+/* Mean step of one replay: batches come as often as there are workers together, so that whole rounds count. */
+static double play(const struct replay *replay, const struct times *times,
+                   uint64_t *random)
+{
+    const int round = replay->workers > 0 ? replay->workers : 1;
+    const int first = 2 * replay->ahead, steps = (STEPS + round - 1) / round * round;
+    struct queue queue = {.done = 0};
+    double before = 0;
+
+    for (int t = 0; t < first + steps; t++) {
+        before = t == first ? queue.done : before;
+        play_step(replay, &queue, t, times->ns[next_random(random)]);
+    }
+    return (queue.done - before) / steps;
 }
 
 static int compare(const void *a, const void *b)
@@ -79,14 +118,15 @@ static int compare(const void *a, const void *b)
 struct interval replay_step_ns(const struct replay *replay)
 {
     struct replay fits = *replay;
-    struct random random = {1};
+    struct times times;
+    uint64_t random = 1;
     double steps[TIMES], sum = 0;
 
     fits.workers = fits.workers > REPLAY_WORKERS ? REPLAY_WORKERS : fits.workers;
     fits.ahead = fits.ahead < 1 ? 1 : fits.ahead > AHEAD_MOST ? AHEAD_MOST : fits.ahead;
-    const double scale = scale_of(&fits);
+    fill_times(&fits, &times);
     for (int i = 0; i < TIMES; i++) {
-        steps[i] = play(&fits, scale, &random);
+        steps[i] = play(&fits, &times, &random);
         sum += steps[i];
     }
     qsort(steps, TIMES, sizeof steps[0], compare);

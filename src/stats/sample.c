@@ -1,5 +1,7 @@
 #include "stats/sample.h"
 
+#include <stdlib.h>
+
 #include "stats/mix.h"
 
 void sample_init(struct sample *sample, uint64_t source)
@@ -43,12 +45,25 @@ void sample_merge(struct sample *to, const struct sample *from)
         add_item(to, from->item[i]);
 }
 
+static int compare_steps(const void *a, const void *b)
+{
+    const struct sample_item *x = a, *y = b;
+    if (x->step != y->step)
+        return x->step < y->step ? -1 : 1;
+    return (x->order > y->order) - (x->order < y->order);
+}
+
 size_t sample_values(const struct sample *sample, int64_t first_step, double *out)
 {
+    struct sample_item item[SAMPLE_SIZE];
     size_t count = 0;
     for (size_t i = 0; i < sample->count; i++) {
         if (sample->item[i].step >= first_step)
-            out[count++] = sample->item[i].value;
+            item[count++] = sample->item[i];
     }
+    if (count > 1)
+        qsort(item, count, sizeof *item, compare_steps);
+    for (size_t i = 0; i < count; i++)
+        out[i] = item[i].value;
     return count;
 }

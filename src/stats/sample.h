@@ -33,8 +33,8 @@ void sample_add(struct sample *sample, int64_t step, double value);
 /* Adds all of `from` to `to`. */
 void sample_merge(struct sample *to, const struct sample *from);
 
-/* The values of sampled steps from `first_step` on; `out` has room for SAMPLE_SIZE. Returns how
- * many there are. */
+/* The values of sampled steps from `first_step` on, in the order of the steps; `out` has room for
+ * SAMPLE_SIZE. Returns how many there are. */
 size_t sample_values(const struct sample *sample, int64_t first_step, double *out);
 
 #endif

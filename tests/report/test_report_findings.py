@@ -179,6 +179,29 @@ def loader(make, compute, steps=200):
     return runs.process(thread, worker, names=names)
 
 
+def numbered(*make, compute=4 * MS, hand=MS / 10, steps=240):
+    """Workers that make batches in turn, each in so many ns, two ahead for each; one that is ready
+    takes `hand` to be had."""
+    thread = runs.Thread()
+    workers = [runs.Thread(runs.PID + 1 + i, text=b"worker") for i in range(len(make))]
+    start = []
+    thread.wait(50 * MS)
+    thread.loop(True)
+    for worker in workers:
+        worker.now = thread.now
+    for i in range(steps):
+        worker = workers[i % len(make)]
+        worker.now = max(worker.now, start[i - 2 * len(make)] if i >= 2 * len(make) else 0)
+        worker.span(30, make[i % len(make)], flags=runs.PRODUCER, argument=i + 1)
+        thread.mark(runs.step, 32)
+        thread.span(1, max(0, worker.now - thread.now) + hand, argument=i + 1)
+        start.append(thread.now)
+        thread.span(2, compute)
+    thread.loop(False)
+    names = NAMES + ((30, b"fetch", b"", runs.PRODUCE, 0, 0),)
+    return runs.process(thread, *workers, names=names)
+
+
 class Several(FindingsTest):
     """Causes that show only where there are several loops, ranks or threads."""
 
@@ -194,7 +217,7 @@ class Several(FindingsTest):
         found = report["findings"][0]
         self.assertAlmostEqual(found["share"], 4.05 / 4.55, delta=0.03)
         self.assertIn("indication", found["unknown"])
-        self.assertIn("one of 128", found["advice"])
+        self.assertIn("a batch of 128", found["advice"])
         self.assertIn("89 %", found["claim"])
         many = self.judge(p=sized(8, 16, 32, 64, 128, 256))
         self.assertEqual((many["verdict"], many["findings"][0]["unknown"]), ("overhead-bound", ""))
@@ -215,6 +238,23 @@ class Several(FindingsTest):
         self.assertNotIn("comm-bound", warned)
         report = self.judge(**{"p%d" % i: rank(i, [6 * MS] * 3) for i in range(3)})
         self.assertNotIn("straggler", [f["id"] for f in report["findings"]])
+
+    def check_input(self, evidence, advice, *make, **how):
+        report = self.judge(p=numbered(*make, **how))
+        self.assertEqual(report["verdict"], "input-bound", report["findings"])
+        found = report["findings"][0]
+        self.assertRegex(found["evidence"], evidence)
+        self.assertRegex(found["advice"], advice)
+        return found
+
+    def test_what_the_wait_for_workers_is_for(self):
+        self.check_input(r"9\d % of it until the batch was made; 2\.0 of 2 workers were making",
+                         "more workers than 2", 14 * MS, 14 * MS)
+        self.check_input(r"[56789]\d % of it while later batches were ready and the next one was "
+                         r"not; one worker takes 20.0 ms for a batch, the others 4.00 ms", "in_order=False",
+                         4 * MS, 20 * MS)
+        self.check_input(r"\d+ % of it after the batch was made, to hand it over",
+                         "less to hand over", 2 * MS, 2 * MS, hand=6 * MS)
 
     def test_another_worker_is_replayed(self):
         report = self.judge(p=loader(make=9 * MS, compute=5 * MS))

@@ -144,7 +144,7 @@ class FewCalls(SenseTest):
     def test_few_calls_have_no_percentiles(self):
         self.make_run(p=runs.full())
         text = self.report()
-        self.assertRegex(text, r"\nLogger#2, epoch_end +3 .* +- +2\.000 +-\n")
+        self.assertRegex(text, r"\nLogger#2, epoch_end +3 .* +- +2\.000 +between\n")
         self.assertRegex(text, r"\npredict +21 .* 3\.59\d  3\.597\n")
         self.assertRegex(text, r"\n +count +total +mean +p50 +p95 +max\npredict")
         spans = {span["name"]: span for span in self.json()["spans"]}

@@ -141,9 +141,43 @@ static void what_is_before_the_first_step_is_outside(void **state)
     for (int i = 0; i < STEPS; i++) {
         one_step(&play);
     }
+    script_point(play.script, SS_KIND_STEP, 1); /* ends the last one */
     const struct snapshot *snapshot = script_finish(play.script);
     assert_int_equal(count_at(snapshot, SNAP_HOT_OUTSIDE, "work"), 1);
     script_free(play.script);
+}
+
+/* An iterator that takes long to go when it has nothing left is no part of any step, though the loop goes on. */
+static void what_is_between_epochs_is_outside(void **state)
+{
+    (void)state;
+    enum { EPOCHS = 3, LONG = 5 };
+    struct play play = begin();
+    struct script *s = play.script;
+    const unsigned update =
+        script_name(s, "update", SS_STAGE_OPTIMIZER, SS_ROLE_UPDATE, 0, "Adam");
+    for (int i = 0; i < EPOCHS; i++) {
+        for (int k = 0; k < STEPS; k++) {
+            script_span(s, play.data, SS_FLAG_TRAIN, 10);
+            script_pass(s, 10);
+            sample(&play, main_tid(&play), WORK_FRAME);
+            script_pass(s, 10);
+            script_span(s, update, SS_FLAG_TRAIN, 10);
+        }
+        script_span(s, play.data, SS_FLAG_TRAIN | SS_FLAG_FAILED, 1);
+        for (int k = 0; k < LONG; k++) {
+            script_pass(s, 1000);
+            sample(&play, main_tid(&play), MAIN_FRAME);
+        }
+        script_pass(s, 1000);
+    }
+    const struct snapshot *snapshot = script_finish(s);
+    assert_int_equal(snapshot->loop_count, 1);
+    assert_int_equal(snapshot->loops[0].steps, EPOCHS * STEPS);
+    assert_int_equal(count_at(snapshot, SS_STAGE_OTHER, "work"), EPOCHS * STEPS);
+    assert_int_equal(count_at(snapshot, SS_STAGE_OTHER, "main"), 0);
+    assert_int_equal(count_at(snapshot, SNAP_HOT_OUTSIDE, "main"), EPOCHS * LONG);
+    script_free(s);
 }
 
 static void inside_evaluation_all_is_evaluation(void **state)
@@ -197,6 +231,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(samples_belong_to_the_innermost_stage_around_them),
         cmocka_unit_test(what_is_before_the_first_step_is_outside),
+        cmocka_unit_test(what_is_between_epochs_is_outside),
         cmocka_unit_test(inside_evaluation_all_is_evaluation),
         cmocka_unit_test(threads_without_a_loop_are_beside),
         cmocka_unit_test(frames_that_nobody_told_are_counted),

@@ -49,6 +49,8 @@ static void spikes_and_small_differences_are_not_levels(void **state)
     (void)state;
     for (uint64_t seed = 0; seed < 50; seed++) {
         assert_false(find(seed, 0.02, 0.05, 5).are_two);
+        assert_false(find(seed, 0.02, 0.1, 5).are_two);
+        assert_false(find(seed, 0.02, 0.9, 5).are_two);
         assert_false(find(seed, 0.005, 0.5, 1.05).are_two);
     }
 }

@@ -1,0 +1,208 @@
+#include "diagnose/causes.h"
+
+#include <math.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "model/snapshot_hot.h"
+
+struct finding *cause_add(struct patient *patient, const char *id,
+                          enum finding_severity severity, struct interval share,
+                          const char *of)
+{
+    struct diagnosis *out = patient->out;
+
+    if (out->count == FINDINGS_MOST)
+        return NULL;
+    struct finding *finding = &out->finding[out->count++];
+    *finding = (struct finding){.id = id,
+                                .severity = severity,
+                                .share = share,
+                                .of = of,
+                                .kind = patient->has_few_steps ? SHARE_ESTIMATE
+                                                               : SHARE_INTERVAL};
+    cause_text(finding->advice, "%s", advice_for(id, patient->framework));
+    return finding;
+}
+
+struct finding *cause_add_share(struct patient *patient, const char *id,
+                                struct interval share, struct bands bands, const char *of)
+{
+    /* Without an interval (too few steps) nothing is claimed. */
+    if (!isfinite(share.low) || share.low < bands.info)
+        return NULL;
+    return cause_add(patient, id,
+                     share.low >= bands.high   ? FINDING_HIGH
+                     : share.low >= bands.warn ? FINDING_WARN
+                                               : FINDING_INFO,
+                     share, of);
+}
+
+struct interval cause_estimate(const struct patient *patient, struct interval share)
+{
+    const bool is_known = !patient->has_few_steps && isfinite(share.high);
+
+    if (is_known || !(share.mid >= few_least))
+        return share;
+    return (struct interval){share.mid * few_times_least, share.mid,
+                             fmin(1, share.mid * few_times_most)};
+}
+
+static void add_text(char *out, size_t used, const char *format, va_list arguments)
+    ATTR_PRINTF(3, 0);
+
+static void add_text(char *out, size_t used, const char *format, va_list arguments)
+{
+    if (used < FINDING_TEXT_SIZE)
+        vsnprintf(out + used, FINDING_TEXT_SIZE - used, format, arguments);
+}
+
+void cause_text(char out[FINDING_TEXT_SIZE], const char *format, ...)
+{
+    va_list arguments;
+
+    va_start(arguments, format);
+    add_text(out, 0, format, arguments);
+    va_end(arguments);
+}
+
+void cause_more(char out[FINDING_TEXT_SIZE], const char *format, ...)
+{
+    va_list arguments;
+
+    va_start(arguments, format);
+    add_text(out, strlen(out), format, arguments);
+    va_end(arguments);
+}
+
+void cause_unobservable(struct patient *patient, const char *id, const char *reason,
+                        const char *needs)
+{
+    struct diagnosis *out = patient->out;
+
+    for (size_t i = 0; i < out->unobservable_count; i++)
+        if (strcmp(out->unobservable[i].id, id) == 0)
+            return;
+    if (out->unobservable_count < UNOBSERVABLE_MOST)
+        out->unobservable[out->unobservable_count++] =
+            (struct unobservable){id, reason, needs};
+}
+
+bool cause_can_see(struct patient *patient, const char *id, unsigned stage)
+{
+    const struct snap_stage *found = &patient->loop->stage[stage];
+
+    if (found->measured)
+        return true;
+    if (found->reason)
+        cause_unobservable(patient, id, found->reason,
+                           patient->framework == FRAMEWORK_KERAS
+                               ? "train once with batches from outside of the compiled "
+                                 "step: train_on_batch(), or compile(run_eagerly=True)"
+                               : "train with one loop at a time");
+    else
+        cause_unobservable(
+            patient, id,
+            "nothing of that kind was recorded: it did not happen, or no hook saw it",
+            "if the script does it, name it: with stepscope.stage() in Python, "
+            "ss_begin() in C");
+    return false;
+}
+
+/* Why a counter has no value here. */
+static const char *reason_without(const struct snapshot *snapshot, unsigned counter)
+{
+    const struct snap_resource *row = snapshot_resource(snapshot, counter, SNAP_ANY);
+
+    if (snapshot->resources.count == 0)
+        return "nobody watched the machine";
+    if (!row || row->state == SS_SYSTEM_ABSENT)
+        return "this machine does not count it";
+    return row->state == SS_SYSTEM_DENIED ? "we may not read the counter"
+                                          : "the loop ended before it was looked at";
+}
+
+static const char *needs_for(const struct snapshot *snapshot, unsigned counter)
+{
+    const struct snap_resource *row = snapshot_resource(snapshot, counter, SNAP_ANY);
+
+    if (snapshot->resources.count == 0)
+        return "start the training with `stepscope run`";
+    if (!row || row->state == SS_SYSTEM_ABSENT)
+        return "`stepscope doctor` says what this machine has";
+    return row->state == SS_SYSTEM_DENIED ? "`stepscope doctor` says who may"
+                                          : "a longer run";
+}
+
+void cause_without(struct patient *patient, const char *id, unsigned counter)
+{
+    cause_unobservable(patient, id, reason_without(patient->snapshot, counter),
+                       needs_for(patient->snapshot, counter));
+}
+
+const struct snap_resource *cause_counter(struct patient *patient, const char *id,
+                                          unsigned counter)
+{
+    const struct snap_resource *row =
+        snapshot_value(patient->snapshot, counter, SNAP_ANY);
+
+    if (!row)
+        cause_without(patient, id, counter);
+    return row;
+}
+
+struct finding *cause_find(const struct patient *patient, const char *id)
+{
+    struct diagnosis *out = patient->out;
+
+    for (size_t i = 0; i < out->count; i++)
+        if (strcmp(out->finding[i].id, id) == 0)
+            return &out->finding[i];
+    return NULL;
+}
+
+double cause_busy(const struct patient *patient, unsigned stage)
+{
+    const uint64_t *seen = patient->snapshot->resources.states[stage];
+    const uint64_t all = seen[0] + seen[1] + seen[2];
+
+    return all >= LOOKS_NEEDED ? (double)seen[0] / (double)all : NAN;
+}
+
+const struct snap_hot_line *cause_hot_line(const struct patient *patient, unsigned stage)
+{
+    const struct snap_hot *hot = &patient->snapshot->hot;
+
+    for (size_t i = 0; i < hot->line_count; i++) {
+        const struct snap_hot_line *line = &hot->lines[i];
+        if (line->place == stage && line->at.line > 0)
+            return line->share.low >= line_share ? line : NULL;
+    }
+    return NULL;
+}
+
+struct interval cause_of_other(const struct patient *patient, uint64_t samples)
+{
+    const struct interval other = patient->loop->stage[SS_STAGE_OTHER].share,
+                          part = snapshot_share(
+                              samples,
+                              patient->snapshot->hot.place_samples[SS_STAGE_OTHER]);
+
+    return (struct interval){other.low * part.low, other.mid * part.mid,
+                             other.high * part.high};
+}
+
+bool cause_is_disturbed(const struct patient *patient, enum validity_level level)
+{
+    static const char *const ids[] = {"preempted", "steal",  "cgroup", "swap",
+                                      "frequency", "memory", "others", "heat"};
+    const struct validity *validity = &patient->out->validity;
+
+    for (size_t i = 0; i < validity->count; i++)
+        for (size_t k = 0; k < sizeof ids / sizeof ids[0]; k++)
+            if (validity->item[i].level >= level &&
+                strcmp(validity->item[i].id, ids[k]) == 0)
+                return true;
+    return false;
+}

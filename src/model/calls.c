@@ -1,0 +1,302 @@
+#include "model/parts.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/compiler.h"
+
+void calls_release(struct loop_calls *calls)
+{
+    for (uint32_t i = 0; i < calls->count; i++) {
+        if (calls->row[i].callback) {
+            sketch_release(&calls->row[i].callback->times);
+            free(calls->row[i].callback);
+        }
+    }
+    free(calls->row);
+    free(calls->place);
+    *calls = (struct loop_calls){0};
+}
+
+static void merge_chunks(int64_t chunk[SERIES_CHUNKS])
+{
+    for (int i = 0; i < SERIES_CHUNKS / 2; i++) {
+        chunk[i] = chunk[2 * i] + chunk[2 * i + 1];
+    }
+    memset(chunk + SERIES_CHUNKS / 2, 0, SERIES_CHUNKS / 2 * sizeof *chunk);
+}
+
+void calls_merge_chunks(struct loop_calls *calls)
+{
+    for (uint32_t i = 0; i < calls->count; i++) {
+        struct name_calls *row = &calls->row[i];
+        merge_chunks(row->chunk_ns);
+        if (row->callback) {
+            merge_chunks(row->callback->own_ns);
+            merge_chunks(row->callback->wait_ns);
+        }
+    }
+}
+
+const struct name_calls *calls_find(const struct loop_calls *calls, uint32_t name)
+{
+    for (uint32_t i = 0; i < calls->count; i++) {
+        if (calls->row[i].name == name) {
+            return &calls->row[i];
+        }
+    }
+    return NULL;
+}
+
+static bool make_place(struct loop_calls *calls, uint32_t name, uint32_t names)
+{
+    if (name >= calls->places) {
+        uint32_t *grown = realloc(calls->place, names * sizeof *grown);
+        if (!grown) {
+            return false;
+        }
+        memset(grown + calls->places, 0, (names - calls->places) * sizeof *grown);
+        calls->place = grown;
+        calls->places = names;
+    }
+    if (calls->count == calls->capacity) {
+        uint32_t capacity = calls->capacity ? calls->capacity * 2 : 16;
+        struct name_calls *grown = realloc(calls->row, capacity * sizeof *grown);
+        if (!grown) {
+            return false;
+        }
+        calls->row = grown;
+        calls->capacity = capacity;
+    }
+    return true;
+}
+
+static struct name_calls *new_row(struct track *track, uint32_t name)
+{
+    struct model *model = track->thread->model;
+    struct loop_calls *calls = &track->loop->calls;
+    const bool is_callback = model->names.name[name].stage == SS_STAGE_CALLBACK;
+    struct name_calls row = {.name = name};
+    if (!make_place(calls, name, model->names.count) ||
+        (is_callback && !(row.callback = calloc(1, sizeof *row.callback)))) {
+        model->error = SS_E_NOMEM;
+        return NULL;
+    }
+    if (is_callback) {
+        spikes_init(&row.callback->spikes);
+    }
+    calls->row[calls->count++] = row;
+    calls->place[name] = calls->count;
+    return &calls->row[calls->count - 1];
+}
+
+static inline struct name_calls *row_of(struct track *track, uint32_t name)
+{
+    const struct loop_calls *calls = &track->loop->calls;
+    return LIKELY(name < calls->places && calls->place[name])
+               ? &calls->row[calls->place[name] - 1]
+               : new_row(track, name);
+}
+
+static int part_of(unsigned stage)
+{
+    switch (stage) {
+    case SS_STAGE_CHECKPOINT:
+        return PART_SAVE;
+    case SS_STAGE_EVAL:
+        return PART_EVAL;
+    case SS_STAGE_GC:
+        return PART_GC;
+    case SS_STAGE_SYNC:
+        return PART_WAIT;
+    default:
+        return -1;
+    }
+}
+
+/* Whoever reads a result first waits for what the device has been told to do. */
+static bool tells_device(unsigned stage)
+{
+    return stage == SS_STAGE_FORWARD || stage == SS_STAGE_BACKWARD ||
+           stage == SS_STAGE_COMPUTE || stage == SS_STAGE_OPTIMIZER ||
+           stage == SS_STAGE_INFER;
+}
+
+/* What is told apart of a call: all that nests in it is before it in the log. If it lets the device compute, it
+ * is its own work that it waits for. */
+static void find_parts(const struct model_names *names, const struct call_log *log,
+                       uint32_t at, int64_t part_ns[CALL_PARTS])
+{
+    const struct waiting_call *whole = &log->call[at];
+    int64_t left_ns = whole->end_ns; /* up to here nothing has been told apart */
+    bool computes = false;
+    for (uint32_t i = at; i-- > 0 && log->call[i].start_ns >= whole->start_ns;) {
+        const struct waiting_call *inner = &log->call[i];
+        const unsigned stage = names->name[inner->name].stage;
+        const int part = part_of(stage);
+        computes = computes || tells_device(stage);
+        if (part >= 0 && inner->end_ns <= left_ns) {
+            part_ns[part] += inner->end_ns - inner->start_ns;
+            left_ns = inner->start_ns;
+        }
+    }
+    if (computes) {
+        part_ns[PART_WAIT] = 0;
+    }
+}
+
+static void book_in_step(const struct loop *loop, struct callback_calls *callback,
+                         int64_t ns, int64_t own_ns, int64_t wait_ns, bool counted)
+{
+    if (loop->steps >= callback->next_step) {
+        (void)spikes_add(&callback->spikes, loop->steps, (double)ns);
+        callback->next_step = loop->steps + 1;
+    }
+    if (counted) {
+        callback->own_ns[loop->series.chunks] += own_ns;
+        callback->wait_ns[loop->series.chunks] += wait_ns;
+    }
+}
+
+static void book_callback(const struct track *track, struct callback_calls *callback,
+                          uint32_t at, enum call_place place, bool counted)
+{
+    const struct waiting_call *call = &track->calls.call[at];
+    const int64_t ns = call->end_ns - call->start_ns;
+    int64_t part_ns[CALL_PARTS] = {0};
+    find_parts(&track->thread->model->names, &track->calls, at, part_ns);
+    callback->at[place].count++;
+    callback->at[place].total_ns += ns;
+    int64_t own_ns = ns;
+    for (int i = 0; i < CALL_PARTS; i++) {
+        callback->part_ns[place][i] += part_ns[i];
+        own_ns -= part_ns[i];
+    }
+    if (call->is_whole) {
+        sketch_add(&callback->times, ns);
+    }
+    if (place == CALLED_IN_STEP) {
+        book_in_step(track->loop, callback, ns, own_ns, part_ns[PART_WAIT], counted);
+    }
+}
+
+static enum call_place place_of(const struct track *track,
+                                const struct waiting_call *call, enum call_place place)
+{
+    if (UNLIKELY(call->cut >= 0)) {
+        return (enum call_place)(CALLED_IN_CUT + call->cut);
+    }
+    const bool is_first = place == CALLED_IN_STEP && track->loop->steps == 0;
+    return is_first &&
+                   track->thread->model->names.name[call->name].stage == SS_STAGE_COMPILE
+               ? CALLED_BEFORE /* rule 11 */
+               : place;
+}
+
+static void book(struct track *track, uint32_t at, enum call_place around, bool counted)
+{
+    const struct waiting_call *call = &track->calls.call[at];
+    const enum call_place place = place_of(track, call, around);
+    const int64_t ns = call->end_ns - call->start_ns;
+    struct name_calls *row = row_of(track, call->name);
+    if (!row) {
+        return;
+    }
+    row->at[place].count++;
+    row->at[place].total_ns += ns;
+    if (place == CALLED_IN_STEP && counted) {
+        row->chunk_ns[track->loop->series.chunks] += ns;
+    }
+    if (row->callback && place < CALLED_IN_CUT && !call->is_inner) {
+        book_callback(track, row->callback, at, place, counted);
+    }
+}
+
+void calls_book(struct track *track, int64_t until_ns, enum call_place place,
+                bool counted)
+{
+    struct call_log *log = &track->calls;
+    uint32_t kept = 0;
+    for (uint32_t i = 0; i < log->count; i++) {
+        if (log->call[i].start_ns >= until_ns) {
+            log->call[kept++] = log->call[i];
+        } else if (place != CALLED_NOWHERE) {
+            book(track, i, place, counted);
+        }
+    }
+    log->count = kept;
+}
+
+/* The log is full. */
+static void book_older_half(struct track *track)
+{
+    struct call_log *log = &track->calls;
+    const uint32_t half = log->count / 2;
+    const enum call_place place = !track->loop              ? CALLED_NOWHERE
+                                  : track->loop->steps == 0 ? CALLED_BEFORE
+                                                            : CALLED_IN_STEP;
+    for (uint32_t i = 0; place != CALLED_NOWHERE && i < half; i++) {
+        book(track, i, place, true);
+    }
+    log->count -= half;
+    memmove(log->call, log->call + half, log->count * sizeof *log->call);
+}
+
+static bool make_room(struct track *track)
+{
+    struct call_log *log = &track->calls;
+    if (log->capacity == CALLS_WAITING_MOST) {
+        book_older_half(track);
+        return true;
+    }
+    const uint32_t capacity = log->capacity ? log->capacity * 2 : 64;
+    struct waiting_call *grown = realloc(log->call, capacity * sizeof *grown);
+    if (!grown) {
+        track->thread->model->error = SS_E_NOMEM;
+        return false;
+    }
+    log->call = grown;
+    log->capacity = capacity;
+    return true;
+}
+
+void calls_note(struct track *track, uint32_t name, const struct ss_record *record)
+{
+    struct call_log *log = &track->calls;
+    if (UNLIKELY(log->count == log->capacity) && !make_room(track)) {
+        return;
+    }
+    log->call[log->count++] =
+        (struct waiting_call){.start_ns = record->start_ns,
+                              .end_ns = record->end_ns,
+                              .name = name,
+                              .cut = -1,
+                              .is_whole = !(record->flags & SS_FLAG_UNFINISHED),
+                              .is_inner = record->nest & SS_NEST_CLOSED};
+}
+
+void calls_cut(struct track *track, int64_t start_ns, int64_t end_ns, int cut)
+{
+    const struct call_log *log = &track->calls;
+    for (uint32_t i = log->count; i-- > 0 && log->call[i].end_ns > start_ns;) {
+        if (log->call[i].start_ns >= start_ns && log->call[i].end_ns <= end_ns) {
+            log->call[i].cut = (int16_t)cut;
+        }
+    }
+}
+
+void calls_beside(struct track *track, uint32_t name, int64_t ns)
+{
+    struct name_calls *row = track->loop ? row_of(track, name) : NULL;
+    if (row) {
+        row->chunk_ns[track->loop->series.chunks] += ns;
+    }
+}
+
+uint64_t *calls_looks(struct track *track, uint32_t name)
+{
+    const bool is_callback =
+        track->thread->model->names.name[name].stage == SS_STAGE_CALLBACK;
+    struct name_calls *row = is_callback && track->loop ? row_of(track, name) : NULL;
+    return row ? row->callback->looks : NULL;
+}

@@ -1,0 +1,78 @@
+/* What was called in a loop, by name, and where: in a step, outside of steps, or in what is cut out of them.
+ *
+ * A span arrives when it ends, and where it was is known later: when what is around it has ended, when it turns
+ * out that its batch was evaluation, when the time that it is in goes into the books. So spans of a loop's thread
+ * wait in a log, and are booked with that time. Memory is bounded: if the log is full, the older half of it counts
+ * as what it most likely is. */
+#ifndef MODEL_CALLS_H
+#define MODEL_CALLS_H
+
+#include "model/series.h"
+
+enum { CALLS_WAITING_MOST = 1 << 13 };
+
+enum call_place {
+    CALLED_NOWHERE = -1, /* in no loop */
+    CALLED_BEFORE,       /* its first step, in the loop; compiling: also in that step */
+    CALLED_BETWEEN,      /* outside of steps, after the first one */
+    CALLED_IN_STEP,
+    CALLED_IN_CUT, /* one place for each CUT_* */
+    CALL_PLACES = CALLED_IN_CUT + CUT_COUNT
+};
+
+/* What is told apart of the time inside a callback, because something else is a better name for it. */
+enum call_part { PART_SAVE, PART_EVAL, PART_GC, PART_WAIT, CALL_PARTS };
+
+struct waiting_call {
+    int64_t start_ns, end_ns;
+    uint32_t name;
+    int16_t cut; /* CUT_*, -1: in none */
+    bool is_whole;
+    bool is_inner; /* something that keeps all that nests in it is around it */
+};
+
+struct call_log { /* in the order of their ends */
+    struct waiting_call *call;
+    uint32_t count, capacity;
+};
+
+struct call_sum {
+    uint64_t count;
+    int64_t total_ns;
+};
+
+/* Of a callback, as far as it was in no cut and in no other callback. */
+struct callback_calls {
+    struct call_sum at[CALLED_IN_CUT];
+    struct sketch times;
+    int64_t part_ns[CALLED_IN_CUT][CALL_PARTS]; /* by place */
+    int64_t own_ns[SERIES_CHUNKS];              /* in steps, without all parts */
+    int64_t wait_ns[SERIES_CHUNKS];             /* in steps: for the device */
+    struct spikes spikes; /* calls in steps, by number of the step */
+    int64_t next_step;    /* no call of it has been judged yet */
+    uint64_t looks[3];    /* at its thread meanwhile: enum ss_thread_state */
+};
+
+struct name_calls {
+    uint32_t name;
+    int64_t chunk_ns[SERIES_CHUNKS]; /* in steps that count, by chunk of the series */
+    struct call_sum at[CALL_PLACES];
+    struct callback_calls *callback; /* NULL: it is none */
+};
+
+struct loop_calls {
+    struct name_calls *row;
+    uint32_t count, capacity;
+    uint32_t *place; /* by number of the name: place in `row` + 1, 0: none */
+    uint32_t places;
+};
+
+void calls_release(struct loop_calls *calls);
+
+/* Two chunks of the series have become one. */
+void calls_merge_chunks(struct loop_calls *calls);
+
+/* NULL: nothing of this name was in the loop. */
+const struct name_calls *calls_find(const struct loop_calls *calls, uint32_t name);
+
+#endif

@@ -1,0 +1,128 @@
+"""Time in no stage, and the lines that stack samples name for it, in runs of which every number is
+known."""
+
+import json
+import unittest
+
+import report_runs as runs
+from builder import frame, sample
+from report_runs import MS
+from report_support import ReportTest
+from support import FINE
+
+GENERATOR, FOR = 1, 2
+STEPS = 200
+# Name: line, function, file, traits, body.
+FRAMES = {"main": (90, b"<module>", b"train.py"), "forward": (15, b"train", b"train.py"),
+          "for": (10, b"train", b"train.py", FOR, 20), "own": (12, b"train", b"train.py"),
+          "batches": (3, b"batches", b"input.py", GENERATOR),
+          "library": (7, b"wait", b"/usr/lib/python3.11/x.py"),
+          "trainer": (15, b"train", b"train.py"),
+          **{"line %d" % i: (30 + i, b"train", b"train.py") for i in range(12)}}
+NUMBERS = {name: i for i, name in enumerate(FRAMES, 1)}
+
+
+def train(*stacks, other=3 * MS):
+    """Steps of 5.5 ms and what is in no stage, where the stacks are sampled in turn, one a step."""
+    thread, sampler = runs.Thread(), runs.Thread(tid=9, text=b"stepscope")
+    random = runs.noise(3)
+    thread.wait(50 * MS)
+    thread.loop(True)
+    for i in range(STEPS):
+        thread.mark(runs.step, 32)
+        take(sampler, thread.now + MS, "forward", "main")
+        thread.span(2, 2 * MS * (1 + 0.02 * next(random)))
+        thread.span(3, 3 * MS)
+        thread.span(4, MS / 2)
+        take(sampler, thread.now + other / 2, *stacks[i % len(stacks)])
+        thread.wait(other)
+    thread.loop(False)
+    told = [frame(NUMBERS[name], line, function, file, *more)
+            for name, (line, function, file, *more) in FRAMES.items()]
+    return runs.process(thread, sampler, control=told)
+
+
+def take(sampler, ticks, *stack):
+    sampler.now = int(ticks)
+    sampler.records.append(sample(sampler.now, runs.PID, [NUMBERS[name] for name in stack]))
+
+
+class OwnCode(ReportTest):
+    count = 0
+
+    def judge(self, *stacks, **how):
+        """What warns, by id, and what does not."""
+        self.count += 1
+        run = self.make_run("run-%d" % self.count, p=train(*stacks, **how))
+        report = json.loads(self.check(["report", "--json", run], FINE).stdout)
+        self.report(run=run)
+        warned = {f["id"]: f for f in report["findings"] if f["severity"] != "info"}
+        return warned, report
+
+    def check_share(self, finding, share):
+        low, high = finding["share_ci"]
+        self.assertTrue(low <= share <= high, (share, finding))
+        self.assertAlmostEqual(finding["share"], share, delta=0.01)
+        self.assertLess(high - low, 0.2)
+
+    def test_one_line(self):
+        warned, report = self.judge(("own", "main"))
+        self.assertEqual(list(warned), ["user-code"])
+        self.assertEqual(report["verdict"], "user-code")
+        self.assertIn("train.py:12 (train)", warned["user-code"]["claim"])
+        self.check_share(warned["user-code"], 3 / 8.5)
+
+    def test_a_line_has_what_its_samples_say(self):
+        stacks = [("own", "main")] * 6 + [("line 1", "main"), ("line 2", "main")] * 2
+        warned, _ = self.judge(*stacks)
+        self.assertEqual(list(warned), ["user-code"])
+        self.check_share(warned["user-code"], 0.6 * 3 / 8.5)
+
+    def test_severity_is_that_of_what_samples_name(self):
+        # All of it is 15 % of the step, and would warn; the line has less than 5 % for sure.
+        stacks = [("own", "main")] * 3 + [("line 1", "main")] * 2 + [("library",)] * 5
+        _, report = self.judge(*stacks, other=MS)
+        found = {f["id"]: f["severity"] for f in report["findings"]}
+        self.assertEqual(found.get("user-code"), "info", report["findings"])
+
+    def test_many_lines(self):
+        warned, _ = self.judge(*(("line %d" % i, "main") for i in range(12)))
+        self.assertEqual(list(warned), ["user-code"])
+        self.assertIn("spread over 12 lines", warned["user-code"]["claim"])
+        self.check_share(warned["user-code"], 3 / 8.5)
+
+    def test_what_no_line_has(self):
+        warned, report = self.judge(("own", "main"), ("library",))
+        self.assertEqual(set(warned), {"user-code", "instrument-more"})
+        for finding in warned.values():
+            self.check_share(finding, 1.5 / 8.5)
+        warned, _ = self.judge(("library",))
+        self.assertEqual(list(warned), ["instrument-more"])
+        self.check_share(warned["instrument-more"], 3 / 8.5)
+
+    def test_the_line_that_trains_is_not_the_scripts_own_code(self):
+        warned, _ = self.judge(("trainer", "main"))
+        self.assertEqual(list(warned), ["instrument-more"])
+
+    def test_batches_of_a_generator(self):
+        stack = ("batches", "for", "main")
+        warned, report = self.judge(stack, stack[1:], stack)
+        self.assertEqual(list(warned), ["input-bound"])
+        finding = warned["input-bound"]
+        self.check_share(finding, 3 / 8.5)
+        self.assertIn("input.py:3 (batches)", finding["claim"])
+        self.assertEqual(finding["share_kind"], "estimate")
+        self.assertIn("estimate", finding["claim"])
+        counts = {(row["line"], row["stage"]): row["batch_count"] for row in report["hot"]["lines"]}
+        self.assertEqual(sum(counts.values()), STEPS)
+        self.assertEqual(counts[3, "other"], STEPS - counts[10, "other"])
+
+    def test_batches_and_a_line(self):
+        warned, _ = self.judge(("batches", "for", "main"), ("own", "main"), ("own", "main"))
+        self.assertEqual(list(warned), ["user-code", "input-bound"])
+        self.check_share(warned["user-code"], 2 / 8.5)
+        self.check_share(warned["input-bound"], 1 / 8.5)
+
+
+if __name__ == "__main__":
+    unittest.main()
