@@ -74,12 +74,12 @@ soak: release
 	$(call COMPILE,asan,-Db_sanitize=address$(comma)undefined -Db_lundef=false)
 	@tests/run_all $(BUILD) --soak
 
-# What has been trained in build/matrix is not trained again.
+# What has been trained in build/matrix is not trained again. ONLY=PATTERN trains a part.
 .PHONY: diagnosis-matrix
 diagnosis-matrix: release frameworks
 	@STEPSCOPE_BIN=$(abspath $(BUILD)/release/stepscope) \
 	STEPSCOPE_FRAMEWORKS_PYTHON=$(abspath $(BUILD)/frameworks/bin/python) \
-	tests/diagnosis/matrix.py --folder $(BUILD)/matrix --write docs/diagnosis.md
+	tests/diagnosis/matrix.py --folder $(BUILD)/matrix $(if $(ONLY),--only '$(ONLY)',--write docs/diagnosis.md)
 
 .PHONY: lint
 lint: ALSO = lint

@@ -242,13 +242,13 @@ static void train_epoch(struct trainer *trainer)
 
 void trainer_run(struct trainer *trainer)
 {
-    trainer->truth.loop_begin_ns = clock_ns();
+    truth_loop_begin(&trainer->truth);
     ss_plan((uint64_t)trainer->steps, (uint64_t)trainer->epochs,
             (uint64_t)trainer->steps_per_epoch, (uint64_t)trainer->batch);
     ss_loop_begin(trainer->loop);
     for (; trainer->epoch < trainer->epochs; trainer->epoch++)
         train_epoch(trainer);
     ss_loop_end(0);
-    trainer->truth.loop_end_ns = clock_ns();
+    truth_loop_end(&trainer->truth);
     loader_stop(&trainer->loader);
 }

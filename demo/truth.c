@@ -23,6 +23,33 @@ void truth_watch(struct truth *truth, struct part *part)
         truth->parts[truth->part_count++] = part;
 }
 
+/* As the kernel counts it for the calling thread, the second number of a line; -1: it does not. */
+static int64_t waited_so_far(void)
+{
+    FILE *file = fopen("/proc/thread-self/schedstat", "re");
+    char line[128], *waited = NULL;
+
+    if (!file)
+        return -1;
+    if (fgets(line, sizeof line, file))
+        waited = strchr(line, ' ');
+    fclose(file);
+    return waited ? strtoll(waited, NULL, 10) : -1;
+}
+
+void truth_loop_begin(struct truth *truth)
+{
+    truth->waited_ns = truth->wanted ? waited_so_far() : -1;
+    truth->loop_begin_ns = clock_ns();
+}
+
+void truth_loop_end(struct truth *truth)
+{
+    truth->loop_end_ns = clock_ns();
+    const int64_t waited_ns = truth->waited_ns < 0 ? -1 : waited_so_far();
+    truth->waited_ns = waited_ns < 0 ? -1 : waited_ns - truth->waited_ns;
+}
+
 static bool make_room(struct truth *truth)
 {
     if (truth->count < truth->capacity)
@@ -111,9 +138,10 @@ void truth_write(const struct truth *truth, FILE *file)
 {
     fprintf(file,
             "  \"loop\": {\"begin_ns\": %" PRId64 ", \"end_ns\": %" PRId64
-            ", \"eval_ns\": %" PRId64 ", \"checkpoint_ns\": %" PRId64 "},\n",
-            truth->loop_begin_ns, truth->loop_end_ns, truth->stage_ns[SS_STAGE_EVAL],
-            truth->stage_ns[SS_STAGE_CHECKPOINT]);
+            ", \"waited_ns\": %" PRId64 ", \"eval_ns\": %" PRId64
+            ", \"checkpoint_ns\": %" PRId64 "},\n",
+            truth->loop_begin_ns, truth->loop_end_ns, truth->waited_ns,
+            truth->stage_ns[SS_STAGE_EVAL], truth->stage_ns[SS_STAGE_CHECKPOINT]);
     fputs("  \"steps\": {\n", file);
     write_column(truth, file, "start_ns", offsetof(struct truth_step, start_ns));
     write_column(truth, file, "wall_ns", offsetof(struct truth_step, wall_ns));

@@ -19,6 +19,7 @@ struct truth {
     int64_t stage_ns[SS_STAGE_COUNT]; /* spent by the loop so far */
     int64_t unsure_ns;
     int64_t loop_begin_ns, loop_end_ns;
+    int64_t waited_ns; /* of it: the thread was ready and had no core; -1: not known */
     struct part *parts[TRUTH_PARTS];
     int part_count;
 
@@ -31,6 +32,10 @@ struct truth {
 
 /* Interns the name of the part, and lists it. The part must outlive the truth. */
 void truth_watch(struct truth *truth, struct part *part);
+
+/* Of the thread that calls them. */
+void truth_loop_begin(struct truth *truth);
+void truth_loop_end(struct truth *truth);
 
 /* A step begins here, and one that is open ends; since `before_ns` it was recorded as well. */
 void truth_step_begin(struct truth *truth, int64_t before_ns);

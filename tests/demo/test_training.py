@@ -59,6 +59,19 @@ class Training(DemoTest):
                 pass  # it has ended meanwhile
 
 
+    def test_the_truth_knows_how_long_the_loop_had_no_core(self):
+        """Four share one core here, so that it waits for most of the time."""
+        core = min(os.sched_getaffinity(0))
+        done = stepscope("demo", *SMALL, "--plain", "--steps", "500", "--truth", "truth", "--fault",
+                         "cpu-hog=3", cwd=self.folder,
+                         preexec_fn=lambda: os.sched_setaffinity(0, {core}))
+        self.assertEqual((done.returncode, done.stderr), (0, ""))
+        with open(self.path("truth"), encoding="ascii") as file:
+            loop = json.load(file)["loop"]
+        length_ns = loop["end_ns"] - loop["begin_ns"]
+        self.assertTrue(0.5 * length_ns < loop["waited_ns"] < length_ns, loop)
+
+
 class Input(DemoTest):
     def refused(self, *arguments, code=USAGE):
         done = stepscope("demo", *arguments, cwd=self.folder)

@@ -1,15 +1,17 @@
 #!/usr/bin/python3
 """The fault matrix: trains with faults of known size and says how often Stepscope names them.
 
-    tests/diagnosis/matrix.py [--small] [--folder FOLDER] [--write FILE]
+    tests/diagnosis/matrix.py [--small] [--only PATTERN] [--folder FOLDER] [--write FILE]
 
 STEPSCOPE_BIN is the command, STEPSCOPE_FRAMEWORKS_PYTHON an interpreter that has the frameworks
-(without it only the built-in trainer is used). What has been trained in FOLDER already is not trained
-again. --write puts the tables into a file, between the lines that say so."""
+(without it only the built-in trainer is used). It takes about half an hour, and the machine should
+have nothing else to do. It may be interrupted: what has been trained in FOLDER already is not
+trained again. --write puts the tables into a file, between the lines that say so."""
 
 import argparse
 import datetime
 import os
+import statistics
 import sys
 import tempfile
 
@@ -30,28 +32,36 @@ def criteria_lines(criteria):
     yield "| criterion | met | of | part | wanted | left out |"
     yield "|---|---|---|---|---|---|"
     for one in criteria:
-        part = one.good / one.all if one.all else float("nan")
-        yield "| %s | %d | %d | %.1f %% | %.0f %% | %d |" % (
-            one.text, one.good, one.all, 100 * part, 100 * one.wanted, one.left_out)
+        part = "%.1f %%" % (100 * one.good / one.all) if one.all else "-"
+        yield "| %s | %d | %d | %s | %.0f %% | %d |" % (
+            one.text, one.good, one.all, part, 100 * one.wanted, one.left_out)
 
 
 def confusion_lines(table):
-    yield "| injected | runs | on top |"
-    yield "|---|---|---|"
-    for row in sorted(table, key=lambda row: (row.count("+"), row == "none", row)):
-        found = ", ".join("%s %d" % pair for pair in table[row].most_common())
-        yield "| %s | %d | %s |" % (row, sum(table[row].values()), found)
+    yield "| injected | runs | on top | confirmed from outside |"
+    yield "|---|---|---|---|"
+    for faults in sorted(table, key=lambda faults: (faults.count("+"), faults == "none", faults)):
+        row = table[faults]
+        found = ", ".join("%s %d" % pair for pair in row.on_top.most_common())
+        confirmed = ", ".join("%s %d" % pair for pair in row.confirmed.most_common())
+        yield "| %s | %d | %s | %s |" % (faults, sum(row.on_top.values()), found, confirmed)
+
+
+def head_lines(results):
+    healthy = [result for result in results if not result["case"]["faults"]]
+    kinds = {(result["case"]["trainer"], result["case"]["kind"]) for result in healthy}
+    yield "%d trainings on %s (%s), of them %d healthy ones of %d kinds." % (
+        len(results), datetime.date.today().isoformat(), machine_text(), len(healthy), len(kinds))
+    quiet = [result for result in healthy if not matrix_score.is_confirmed(result)]
+    yield ("Other processes had %.0f %% of the cores in the median run. In %d of the healthy runs "
+           "no counter shows a disturbance, and %d of these got a warning." % (
+               100 * statistics.median(result["machine"]["others"] for result in results),
+               len(quiet), sum(bool(matrix_score.warned(result)) for result in quiet)))
 
 
 def text_of(results, criteria):
-    kinds = {(result["case"]["trainer"], result["case"]["kind"]) for result in results
-             if not result["case"]["faults"]}
-    others = sorted(result["machine"]["others"] for result in results)
-    when = datetime.date.today().isoformat()
-    lines = ["%d trainings on %s (%s); healthy ones of %d kinds. Other processes had %.0f %% of the "
-             "cores in the median run." % (len(results), when, machine_text(), len(kinds),
-                                           100 * others[len(others) // 2]),
-             "", *criteria_lines(criteria), "", *confusion_lines(matrix_score.confusion(results))]
+    lines = [*head_lines(results), "", *criteria_lines(criteria), "",
+             *confusion_lines(matrix_score.confusion(results))]
     return "\n".join(lines) + "\n"
 
 
@@ -63,23 +73,50 @@ def write(path, text):
         file.write(before + BEGIN + "\n" + text + END + after)
 
 
+def say(text):
+    print(text, flush=True)
+
+
+def results_of(chosen):
+    cases = [case for case in matrix_cases.all_cases(chosen.small)
+             if case.trainer == "demo" or matrix_runs.PYTHON]
+    if chosen.only:
+        cases = matrix_cases.only(cases, chosen.only)
+    with tempfile.TemporaryDirectory(prefix="stepscope-matrix-") as fresh:
+        folder = os.path.abspath(chosen.folder or fresh)
+        if chosen.again:
+            matrix_runs.report_again(folder, cases)
+        if not chosen.score:
+            try:
+                matrix_runs.train_all(folder, cases, say)
+            except KeyboardInterrupt:
+                sys.exit("\nThe same command goes on from here." if chosen.folder else 1)
+        results = matrix_runs.results(folder, cases)
+    missing = {case.name for case in cases} - {result["case"]["name"] for result in results}
+    if missing:
+        say("no result of %s" % ", ".join(sorted(missing)))
+    return results
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("--small", action="store_true", help="a few of each")
+    parser.add_argument("--only", metavar="PATTERN", action="append",
+                        help="those that have this in their name, such as torch-loader-sync")
     parser.add_argument("--folder", help="where runs and results are; kept")
     parser.add_argument("--write", metavar="FILE", help="put the tables into this file")
     parser.add_argument("--score", action="store_true", help="train nothing more")
+    parser.add_argument("--again", action="store_true",
+                        help="let the present program look at all runs that there are")
     chosen = parser.parse_args()
-    cases = [case for case in matrix_cases.all_cases(chosen.small)
-             if case.trainer == "demo" or matrix_runs.PYTHON]
-    with tempfile.TemporaryDirectory(prefix="stepscope-matrix-") as fresh:
-        folder = os.path.abspath(chosen.folder or fresh)
-        if not chosen.score:
-            matrix_runs.train_all(folder, cases, lambda text: print(text, flush=True))
-        results = matrix_runs.results(folder, cases)
+    if chosen.write and (chosen.only or chosen.small):
+        parser.error("the tables are those of all trainings")
+    results = results_of(chosen)
+    if not results:
+        parser.error("nothing was trained")
     criteria, bad = matrix_score.judge(results)
     text = text_of(results, criteria)
-    print("\n".join(bad) + "\n\n" + text, flush=True)
+    say("\n".join(["", *bad, "", text]))
     if chosen.write:
         write(chosen.write, text)
     return 0 if all(one.good >= one.wanted * one.all for one in criteria) else 1

@@ -3,61 +3,27 @@
 import glob
 import json
 import os
-import resource
+import shutil
 import statistics
 import subprocess
 import sys
 import time
 
+import matrix_demo
+from matrix_cases import Case
+
 HERE = os.path.dirname(os.path.abspath(__file__))
+TRAININGS = os.path.join(HERE, "trainings")
+sys.path.insert(0, TRAININGS)
+
+from busy_machine import Machine  # noqa: E402
+
 PROGRAM = os.environ["STEPSCOPE_BIN"]
 BUILD = os.environ.get("STEPSCOPE_BUILD", os.path.dirname(PROGRAM))
 PYTHON = os.environ.get("STEPSCOPE_FRAMEWORKS_PYTHON", "")
 PATIENCE_S = 600
 TOGETHER = 12  # cases of one process
-
-DEMO_KINDS = {  # steps of some milliseconds, in which callbacks and evaluation are next to nothing
-    "narrow": ("--hidden", "256,128", "--batch", "128"),
-    "deep": ("--hidden", "128,128,128,128", "--batch", "128"),
-    "one layer": ("--hidden", "256", "--batch", "192"),
-    "large batches": ("--hidden", "128,64", "--batch", "256"),
-}
-EVERY = 100  # steps between two checkpoints of the built-in trainer
-PAUSE_EVERY = 25
 DEMO_STEPS_WITHOUT, WARM_UP = 80, 10
-
-
-def demo_fault(fault, size, hidden_ms):
-    """As the command has it. Its loader works beside the loop: what that takes is hidden."""
-    return {"input": "slow-input=%dms" % (size + hidden_ms),
-            "callback": "slow-callback=MetricLog:%dms" % size,
-            "checkpoint": "checkpoint-stall=%dms" % (EVERY * size),
-            "pause": "periodic-pause=%d:%dms" % (PAUSE_EVERY, PAUSE_EVERY * size),
-            "drift": "growing-step=%dus" % (1000 * size // 100), "hog": "cpu-hog=%d" % size}[fault]
-
-
-class Machine:
-    """What other processes did meanwhile, from the kernel's own counters, read here."""
-
-    def __init__(self):
-        self.start = self._now()
-
-    @staticmethod
-    def _now():
-        with open("/proc/stat", encoding="ascii") as file:
-            ticks = [int(word) for word in file.readline().split()[1:9]]
-        own = resource.getrusage(resource.RUSAGE_CHILDREN)
-        hertz = os.sysconf("SC_CLK_TCK")
-        return {"busy": (sum(ticks) - ticks[3] - ticks[4] - ticks[7]) / hertz,
-                "steal": ticks[7] / hertz, "own": own.ru_utime + own.ru_stime,
-                "wall": time.monotonic()}
-
-    def end(self):
-        """Parts of all cores: what others used, and what the hypervisor took."""
-        gained = {key: value - self.start[key] for key, value in self._now().items()}
-        cores = gained["wall"] * os.cpu_count()
-        return {"others": max(0.0, gained["busy"] - gained["own"]) / cores,
-                "steal": gained["steal"] / cores}
 
 
 def environment():
@@ -82,35 +48,6 @@ def report_of(run_folder):
     return json.loads(run([PROGRAM, "report", "--json", run_folder], None).stdout)
 
 
-def demo_truth(path, case, without):
-    """The same form as that of trainings/each_run.py: seconds by fault of each step."""
-    truth = read_json(path)
-    columns, spent = truth["steps"], {fault["name"]: fault["spent_ns"] for fault in truth["faults"]}
-    steps = []
-    for i in range(columns["count"]):
-        step = {"input": columns["data_ns"][i], "callback": columns["callback_ns"][i]}
-        step["other"] = columns["wall_ns"][i] - sum(step.values())
-        steps.append({name: ns / 1e9 for name, ns in step.items()})
-    for fault, of in (("pause", "periodic-pause"), ("drift", "growing-step")):
-        if fault in case.faults:  # known in all, not of each step
-            for step in steps:
-                step[fault] = spent[of] / 1e9 / len(steps)
-                step["other"] -= step[fault]
-    steps[-1]["checkpoint"] = truth["loop"]["checkpoint_ns"] / 1e9
-    steps[-1]["eval"] = truth["loop"]["eval_ns"] / 1e9
-    return {"steps": steps, "cuts": ["eval", "checkpoint"], "waited": 0.0, "without": without}
-
-
-def demo_without(folder, case):
-    """Seconds of each step without the faults."""
-    if not case.faults:
-        return []
-    truth = os.path.join(folder, "without.truth.json")
-    run([PROGRAM, "demo", "--plain", "--steps", str(DEMO_STEPS_WITHOUT), "--truth", truth,
-         *DEMO_KINDS[case.kind]], folder)
-    return [ns / 1e9 for ns in read_json(truth)["steps"]["wall_ns"][WARM_UP:-1]]
-
-
 def keep(folder, case, report, truth, machine):
     path = os.path.join(folder, case.name + ".json")
     with open(path + ".new", "w", encoding="utf-8") as file:
@@ -125,34 +62,60 @@ def trim(report):
                                          "validity", "unobservable", "change")}
 
 
-def supervise(folder, case, command, truth_of):
+def supervise(folder, case, command, truth_of, before=()):
     """A command under `stepscope run`, with all that the supervisor sees."""
     machine = Machine()
-    run([PROGRAM, "run", "--quiet", "--dir", os.path.join(folder, "runs"), "--name", case.name,
-         "--", *command], folder)
+    run([*before, PROGRAM, "run", "--quiet", "--dir", os.path.join(folder, "runs"), "--name",
+         case.name, "--", *command], folder)
     machine = machine.end()
-    keep(folder, case, report_of(run_folder(folder, case)), truth_of(), machine)
+    truth = truth_of()
+    # A training that looks at the machine itself does so without its own start.
+    keep(folder, case, report_of(run_folder(folder, case)), truth, truth.get("machine", machine))
+
+
+def demo_without(folder, case):
+    """Seconds of each step without the faults."""
+    if not case.faults:
+        return []
+    truth = os.path.join(folder, "without.truth.json")
+    run(matrix_demo.command_of(PROGRAM, case, DEMO_STEPS_WITHOUT, truth), folder)
+    return [ns / 1e9 for ns in read_json(truth)["steps"]["wall_ns"][WARM_UP:-1]]
 
 
 def train_demo(folder, case):
     truth = os.path.join(folder, case.name + ".truth.json")
     before = demo_without(folder, case)
-    hidden_ms = case.faults.get("callback", 0)
-    if before:
-        hidden_ms += round(1e3 * statistics.median(before))
-    words = [word for fault, size in case.faults.items()
-             for word in ("--fault", demo_fault(fault, size, hidden_ms))]
-    command = [PROGRAM, "demo", "--plain", "--steps", str(case.steps), "--truth", truth,
-               *DEMO_KINDS[case.kind], *words]
-    supervise(folder, case, command,
-              lambda: demo_truth(truth, case, before + demo_without(folder, case)))
+    step_ms = round(1e3 * statistics.median(before)) if before else 0
+    command = matrix_demo.command_of(PROGRAM, case, case.steps, truth,
+                                     matrix_demo.fault_words(case, step_ms))
+    with matrix_demo.limited(case.faults.get("limit")) as enter:
+        if enter is not None:  # else there is no result of it
+            supervise(folder, case, command, lambda: matrix_demo.truth_of(
+                read_json(truth), case, before + demo_without(folder, case)), enter)
+
+
+def train_python(folder, case, *command):
+    truth = os.path.join(folder, case.name + ".truth.json")
+    supervise(folder, case, [PYTHON, *command, write_cases(folder, [case]), truth],
+              lambda: read_json(truth))
 
 
 def train_ranks(folder, case):
-    truth = os.path.join(folder, case.name + ".truth.json")
-    command = [PYTHON, "-m", "torch.distributed.run", "--standalone", "--nproc-per-node", "2",
-               os.path.join(HERE, "trainings", "train_ranks.py"), write_cases(folder, [case]), truth]
-    supervise(folder, case, command, lambda: read_json(truth))
+    train_python(folder, case, "-m", "torch.distributed.run", "--standalone", "--nproc-per-node",
+                 "2", os.path.join(TRAININGS, "train_ranks.py"))
+
+
+def train_watched(folder, case):
+    train_python(folder, case, os.path.join(TRAININGS, "one_case.py"), case.trainer)
+
+
+def train_together(folder, cases):
+    """Cases of one framework, in one process."""
+    run([PYTHON, os.path.join(TRAININGS, "each_run.py"), cases[0].trainer,
+         os.path.join(folder, "runs"), write_cases(folder, cases)], folder)
+    for case in cases:
+        truth = read_json(os.path.join(folder, "runs", case.name + ".truth.json"))
+        keep(folder, case, report_of(run_folder(folder, case)), truth, truth["machine"])
 
 
 def read_json(path):
@@ -167,30 +130,26 @@ def write_cases(folder, cases):
     return listed
 
 
-def run_folder(folder, case):
+def runs_of(folder, case):
     """Date and time are before the name."""
-    return glob.glob(os.path.join(folder, "runs", "*-" + glob.escape(case.name)))[0]
+    return glob.glob(os.path.join(folder, "runs", "*-" + glob.escape(case.name)))
 
 
-def train_together(folder, cases):
-    """Cases of one framework, in one process."""
-    machine = Machine()
-    run([PYTHON, os.path.join(HERE, "trainings", "each_run.py"), cases[0].trainer,
-         os.path.join(folder, "runs"), write_cases(folder, cases)], folder)
-    machine = machine.end()
-    for case in cases:
-        truth = read_json(os.path.join(folder, "runs", case.name + ".truth.json"))
-        keep(folder, case, report_of(run_folder(folder, case)), truth, machine)
+def run_folder(folder, case):
+    return runs_of(folder, case)[0]
 
 
-ALONE = {"demo": train_demo, "ranks": train_ranks}
+def way_of(case):
+    """How it is trained if it has a process of its own; None: with others."""
+    alone = {"demo": train_demo, "ranks": train_ranks}.get(case.trainer)
+    return alone or (train_watched if case.is_watched else None)
 
 
 def batches(cases):
     """Cases that are trained at once."""
     batch = []
     for case in cases:
-        if batch and (case.trainer != batch[0].trainer or case.trainer in ALONE
+        if batch and (case.trainer != batch[0].trainer or way_of(case) or way_of(batch[0])
                       or len(batch) == TOGETHER):
             yield batch
             batch = []
@@ -199,22 +158,58 @@ def batches(cases):
         yield batch
 
 
+def train_batch(folder, batch):
+    for case in batch:
+        for left in runs_of(folder, case):  # of an attempt that was interrupted
+            shutil.rmtree(left)
+    way = way_of(batch[0])
+    if way:
+        way(folder, batch[0])
+    else:
+        train_together(folder, batch)
+
+
+class Clock:
+    """How long the rest will take, by what cases like them took."""
+
+    def __init__(self, missing):
+        self.missing = list(missing)
+        self.took = {}
+
+    def done(self, batch, seconds):
+        count, before = self.took.get(self._like(batch[0]), (0, 0))
+        self.took[self._like(batch[0])] = count + len(batch), before + seconds
+        self.missing = self.missing[len(batch):]
+
+    @staticmethod
+    def _like(case):
+        return case.trainer, case.is_watched, bool(case.faults)
+
+    def left_s(self):
+        every = [sum(column) for column in zip(*self.took.values())]
+        mean = {like: seconds / count for like, (count, seconds) in self.took.items()}
+        return sum(mean.get(self._like(case), every[1] / every[0]) for case in self.missing)
+
+
 def train_all(folder, cases, say):
     """Those that have no result yet; `say` is told after each batch."""
     os.makedirs(os.path.join(folder, "runs"), exist_ok=True)
     missing = [case for case in cases
                if not os.path.exists(os.path.join(folder, case.name + ".json"))]
-    done = len(cases) - len(missing)
+    clock = Clock(missing)
     for batch in batches(missing):
-        for case in batch:  # of an attempt that was interrupted
-            for left in glob.glob(os.path.join(folder, "runs", "*-" + glob.escape(case.name))):
-                subprocess.run(["rm", "-rf", left], check=True)
-        if batch[0].trainer in ALONE:
-            ALONE[batch[0].trainer](folder, batch[0])
-        else:
-            train_together(folder, batch)
-        done += len(batch)
-        say("%d of %d trained, last %s" % (done, len(cases), batch[-1].name))
+        start = time.monotonic()
+        train_batch(folder, batch)
+        clock.done(batch, time.monotonic() - start)
+        say("%d of %d trained, about %.0f min left; last %s" % (
+            len(cases) - len(clock.missing), len(cases), clock.left_s() / 60, batch[-1].name))
+
+
+def report_again(folder, cases):
+    """What the present program finds in runs that were trained before."""
+    for result in results(folder, cases):
+        case = Case(**result["case"])
+        keep(folder, case, report_of(run_folder(folder, case)), result["truth"], result["machine"])
 
 
 def results(folder, cases):

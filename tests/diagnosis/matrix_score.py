@@ -4,7 +4,7 @@ import collections
 import math
 import statistics
 
-from matrix_cases import NAMED_BY
+from matrix_cases import ALSO_TRUE, NAMED_BY, WITHOUT_SHARE
 
 LARGE = 0.10  # of the step or the loop: from here on the fault has to be on top
 BATCHES = 10
@@ -16,6 +16,7 @@ ROUNDED = 0.0005  # shares are printed with one decimal of a percent
 DISTURBANCES = {"preempted", "steal", "cpu-oversubscribed", "drift", "bimodal", "periodic-pause",
                 "input-bound"}
 TAKEN = {"preempted", "steal", "cpu-oversubscribed"}
+TAKERS = {"hog", "crowd", "limit"}  # faults that are such
 OTHERS, STEAL, WAITED = 0.05, 0.01, 0.02
 
 Criterion = collections.namedtuple("Criterion", "text good all wanted left_out")
@@ -26,8 +27,11 @@ def warned(result):
 
 
 def fault_share(result, fault):
-    """Of the step, or of the loop for what is cut out of steps; None: nobody timed it."""
+    """Of the step, of the loop for what is cut out of steps, or of what the training says; None:
+    nobody timed it."""
     truth = result["truth"]
+    if fault in truth["shares"]:
+        return truth["shares"][fault]
     is_cut = fault in truth["cuts"]
     # The first and the last one hold what is done once in a loop, which is no part of a step.
     steps = truth["steps"]
@@ -70,6 +74,11 @@ def is_excused(result):
     return is_confirmed(result) and all(finding["id"] in DISTURBANCES for finding in warned(result))
 
 
+def is_large(result, share):
+    (fault,) = result["case"]["faults"]
+    return fault in WITHOUT_SHARE or (share or 0) > LARGE
+
+
 def is_named(fault, finding):
     return finding["id"] in NAMED_BY[fault]
 
@@ -86,7 +95,7 @@ def split(results):
 
 
 def injected(result):
-    """Share of a single fault. Of hogs it is what the steps lost."""
+    """Share of a single fault. Of hogs and limits it is what the steps lost."""
     (fault,) = result["case"]["faults"]
     share = fault_share(result, fault)
     if share is None:
@@ -107,7 +116,7 @@ def judge(results):
         return Criterion(text, sum(check[0] for check in checks), len(checks), wanted, left_out)
 
     tops = [(result, injected(result)) for result in single]
-    large = [(result, share) for result, share in tops if share is not None and share > LARGE]
+    large = [(result, share) for result, share in tops if is_large(result, share)]
     alarms = [result for result in healthy if warned(result)]
     excused = [result for result in alarms if is_excused(result)]
     both = [result for result in paired if all((fault_share(result, fault) or 0) > LARGE
@@ -128,11 +137,15 @@ def judge(results):
 
 
 def top_of(result):
-    """What warns, in order. What other programs took is left out where counters confirm it: it is
-    true as well."""
-    if "hog" in result["case"]["faults"] or not is_confirmed(result):
-        return warned(result)
-    return [finding for finding in warned(result) if finding["id"] not in TAKEN]
+    """What warns, in order. Left out is what is true as well: another name of the fault, and what
+    other programs took, where counters confirm it."""
+    faults = result["case"]["faults"]
+    also = {name for fault in faults for name in ALSO_TRUE.get(fault, ())}
+    if TAKERS & set(faults):  # of which the counters are full
+        also |= {"steal"} if result["machine"]["steal"] >= STEAL else set()
+    elif is_confirmed(result):
+        also |= TAKEN
+    return [finding for finding in warned(result) if finding["id"] not in also]
 
 
 def is_on_top(result, places):
@@ -177,11 +190,20 @@ def gains(single):
             fault, percent(gain[0]), percent(finding["gain_most"]))
 
 
+Row = collections.namedtuple("Row", "on_top confirmed")
+
+
 def confusion(results):
-    """{fault: Counter of what was on top}; pairs count under both names."""
+    """{faults: Row}: a Counter of what was printed on top, whatever excuses it; and of these, how
+    often there is a disturbance in it that counters from outside confirm."""
     table = {}
     for result in results:
-        row = " + ".join(result["case"]["faults"]) or "none"
-        top = [finding["id"] for finding in top_of(result)[:max(1, len(result["case"]["faults"]))]]
-        table.setdefault(row, collections.Counter())[" + ".join(sorted(top)) or "nothing"] += 1
+        faults = result["case"]["faults"]
+        top = [finding["id"] for finding in warned(result)[:max(1, len(faults))]]
+        text = " + ".join(sorted(top)) or "nothing"
+        row = table.setdefault(" + ".join(faults) or "none",
+                               Row(collections.Counter(), collections.Counter()))
+        row.on_top[text] += 1
+        if (TAKEN if faults else DISTURBANCES) & set(top) and is_confirmed(result):
+            row.confirmed[text] += 1
     return table

@@ -61,11 +61,57 @@ class Score(unittest.TestCase):
         return {"case": {"name": "x-0", "trainer": "demo", "kind": "narrow", "faults": faults},
                 "report": {"findings": findings,
                            "steps": {"warmup": 10}},
-                "truth": {"steps": steps, "cuts": [], "waited": 0.0, "without": [0.007] * 80},
+                "truth": {"steps": steps, "cuts": [], "shares": {}, "waited": 0.0,
+                          "without": [0.007] * 80},
                 "machine": {"others": others, "steal": 0.0}}
 
     def judge(self, *results):
         return [(one.good, one.all, one.left_out) for one in matrix_score.judge(list(results))[0]]
+
+    def test_what_has_no_share_counts_all_the_same(self):
+        found, missed = ("memory-leak", "warn", 0.3), ("user-code", "warn", 0.3)
+        results = [self.result({"leak": 8}, [found]), self.result({"leak": 8}, [missed])]
+        for result in results:
+            result["truth"].update(steps=[{"other": 0.01}] * 100, without=[])
+        self.assertEqual(self.judge(*results)[0], (1, 2, 0))
+
+    def test_another_name_of_the_fault_may_be_above_it(self):
+        faults, data = ("page-faults", "warn", 0.3), ("input-bound", "high", 0.4)
+        counts = self.judge(self.result({"pages": 9}, [data, faults]),
+                            self.result({"pages": 9}, [data]),
+                            self.result({"sync": 9}, [data, ("sync-bound", "warn", 0.3)]))
+        self.assertEqual(counts[0], (1, 3, 0))
+
+    def test_who_takes_cores_excuses_no_other_name(self):
+        """What the counters show is the fault itself then."""
+        named, preempted = ("cgroup-throttled", "warn", 0.3), ("preempted", "warn", 0.4)
+        steal = ("steal", "warn", 0.4)
+        results = [self.result({"limit": 60}, [first, named], others=0.3)
+                   for first in (preempted, steal)]
+        results[1]["machine"]["steal"] = 0.02
+        self.assertEqual(self.judge(results[0])[0], (0, 1, 0))
+        self.assertEqual(self.judge(results[1])[0], (1, 1, 0))
+
+    def test_the_table_hides_nothing(self):
+        taken, named = ("steal", "warn", 0.4), ("input-bound", "high", 0.3)
+        results = [self.result({"input": 3}, [taken, named]),
+                   self.result({"input": 3}, [taken, named], others=0.3),
+                   self.result({"input": 3}, [named], others=0.3),
+                   self.result({}, [taken], others=0.3), self.result({}, [])]
+        table = matrix_score.confusion(results)
+        self.assertEqual(table["input"], ({"steal": 2, "input-bound": 1}, {"steal": 1}))
+        self.assertEqual(table["none"], ({"steal": 1, "nothing": 1}, {"steal": 1}))
+        self.assertEqual(self.judge(*results)[0], (2, 3, 0))
+
+    def test_time_left(self):
+        cases = matrix_cases.all_cases()
+        clock = matrix_runs.Clock(cases)
+        batches = list(matrix_runs.batches(cases))
+        self.assertEqual([case for batch in batches for case in batch], cases)
+        for batch in batches:
+            clock.done(batch, 2 * len(batch))
+            self.assertAlmostEqual(clock.left_s(), 2 * len(clock.missing))
+        self.assertEqual(clock.left_s(), 0)
 
     def test_right_and_wrong_ones(self):
         named = ("input-bound", "high", 0.3)

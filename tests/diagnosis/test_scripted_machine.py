@@ -1,6 +1,6 @@
-"""What this machine cannot do to a training, or should not: a GPU that is idle, heat, swap, a
-hypervisor that takes the cores. The samples are written by hand, or come from a library that
-pretends to be NVML; all else is real."""
+"""What this machine cannot do to a training, or should not: a GPU that is idle or waited for, heat,
+swap, a hypervisor that takes the cores. The samples are written by hand, or come from a library
+that pretends to be NVML; all else is real."""
 
 import json
 import os
@@ -12,7 +12,7 @@ TESTS = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 sys.path.insert(0, os.path.join(TESTS, "report"))
 
 import report_runs as runs  # noqa: E402
-from builder import START, name, system  # noqa: E402
+from builder import START, mark, name, system  # noqa: E402
 from report_runs import MS, PID  # noqa: E402
 from report_support import ReportTest  # noqa: E402
 from support import FINE, PROGRAM  # noqa: E402
@@ -26,6 +26,28 @@ LOOP_THREAD = PID << 32 | PID
 def train():
     """12 s of steps that do nothing but compute."""
     return runs.process(runs.steady(steps=240, data=MS, forward=20 * MS, backward=28 * MS))
+
+
+def train_on_device(read, copy, steps=240):
+    """The same on a device that works later than it is told to; in each step its result is read,
+    and data is copied to it."""
+    thread = runs.Thread()
+    random = runs.noise(3)
+    thread.wait(50 * MS)
+    thread.mark(mark, b"cuda", name=22)
+    thread.loop(True)
+    for _ in range(steps):
+        thread.mark(runs.step, 32)
+        thread.span(1, MS * (1 + 0.1 * next(random)))
+        thread.span(21, max(copy, MS / 10))
+        thread.span(2, 10 * MS * (1 + 0.02 * next(random)))
+        thread.span(3, 14 * MS)
+        thread.span(4, MS / 2)
+        thread.span(20, max(read, MS / 10))
+    thread.loop(False)
+    return runs.process(thread, names=runs.NAMES + (
+        (20, b"item", b"", runs.SYNC, 0, 0), (21, b"to", b"", runs.TRANSFER, 0, 0),
+        (22, b"asynchronous device", b"", 0, 0, 0)))
 
 
 def gauge(*values):
@@ -120,6 +142,26 @@ class Scripted(ReportTest):
         for cause in ("steal", "swap", "preempted", "clock-drop", "page-faults", "gpu-idle",
                       "cgroup-throttled"):
             self.assertIn(cause, report["unobservable"])
+
+
+    def test_a_device_that_is_waited_for(self):
+        """To wait for it is a loss only where it has nothing to do at other times."""
+        idle, busy = gauge(0.3), gauge(0.9)
+        for number, (read, copy, gpu, wanted) in enumerate((
+                (20, 0, idle, {"sync-bound", "gpu-idle"}), (20, 0, busy, set()),
+                (20, 0, None, set()), (0, 0, busy, set()),
+                (0, 20, idle, {"transfer-bound", "gpu-idle"}),
+                (0, 20, None, {"transfer-bound"}))):
+            with self.subTest(read=read, copy=copy, number=number):
+                gpus = [OWN_GPU, ("gpu.busy", 0, gpu)] if gpu else []
+                run = self.make_run("device-%d" % number, p=train_on_device(read * MS, copy * MS),
+                                    s=samples(CORES + QUIET + gpus))
+                findings = self.judge(run)["findings"]
+                self.assertEqual({f["id"] for f in findings if f["severity"] != "info"}, wanted,
+                                 findings)
+                shares = {f["id"]: f["share"] for f in findings}
+                for cause in ("sync-bound",) * bool(read) + ("transfer-bound",) * bool(copy):
+                    self.assertAlmostEqual(shares[cause], 20 / 45.6, delta=0.01)
 
 
 class Pretended(ReportTest):

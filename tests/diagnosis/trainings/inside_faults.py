@@ -2,21 +2,35 @@
 they really took is kept, step by step.
 
     input       the wait for each batch          callback    a callback after each batch
-    user        code in the body of the loop     gc          a collection of garbage in each step
-    setup       an iterator made for each batch  retrace     a function that is traced anew
+    user        code in the body of the loop     spread      the same, in many lines
+    transfer    a stage that the script names    sync        another one
+    setup       an iterator made for each batch  restart     one that is made for each epoch
     eval        evaluation every few steps       checkpoint  a save every few steps
+    gc          a collection in each step        retrace     a function that is traced anew
     drift       a forward that takes longer and longer, at the end by so much
     modes       a forward that takes longer in two of five steps
-    straggler   one of two ranks works longer
+    straggler   one of two ranks works longer    comm        MB that ranks add up in each step
+    crowd       so many threads a core for the mathematics
+    pages       a batch has so many pages of a file that is not in memory
+    leak        a forward keeps memory, in the end so many % of what there was
+    compile     the first call of a function takes so many seconds
+    tiny        batches of so many samples       few         so few steps
+    tail        three of a hundred predictions take so much longer
 
-Sizes are milliseconds a step; what comes every EVERY steps takes so many times as long."""
+Sizes are milliseconds a step where nothing else is said; what comes every EVERY steps takes so many
+times as long."""
 
 import contextlib
 import gc
+import mmap
 import os
 import random
+import statistics
 import sys
+import tempfile
 import time
+
+from busy_machine import waited_ns
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.dirname(HERE)), "frameworks"))
@@ -24,7 +38,9 @@ sys.path.insert(0, os.path.join(os.path.dirname(os.path.dirname(HERE)), "framewo
 from stopwatch import Stopwatch  # noqa: E402 (tests/frameworks/stopwatch.py)
 
 EVERY = 20
-CUTS = ("eval", "checkpoint")  # no part of a step
+CUTS = ("eval", "checkpoint", "restart")  # no part of a step
+# Steps without them say nothing: they are no part of each, or steps are something else then.
+NOT_PER_STEP = {"tiny", "few", "tail", "compile"}
 
 
 class Faults:
@@ -33,9 +49,13 @@ class Faults:
         self.sizes = sizes
         self.like = set(sizes) | set(like)
         self.watch = Stopwatch()
+        self.shares = {}  # of what is no time of its own in each step
         self.count = 0
+        self.kept = []
+        self.waiting = "pages" if "pages" in sizes else "input"
         self._coin = random.Random(5)
         self._ballast = self._make_ballast() if "gc" in sizes else None
+        self._waited_ns = waited_ns()
 
     def __contains__(self, name):
         return name in self.sizes
@@ -45,8 +65,17 @@ class Faults:
             time.sleep(times * self.sizes[name] / 1e3)
 
     def next_step(self):
+        if "crowd" in self:
+            self._note_waiting()
         self.watch.next_step()
         self.count += 1
+
+    def _note_waiting(self):
+        """What the step that ends was ready for and had no core, whatever it did."""
+        now_ns = waited_ns()
+        if self.watch.steps:
+            self.watch.steps[-1]["crowd"] = (now_ns - self._waited_ns) / 1e9
+        self._waited_ns = now_ns
 
     def at(self, name):
         """Times the place of a fault, in the step that goes on."""
@@ -58,7 +87,7 @@ class Faults:
         while True:
             self.next_step()
             try:
-                with self.at("input"):
+                with self.at(self.waiting):
                     batch = next(batches)
             except StopIteration:
                 self.watch.drop_step()
@@ -70,12 +99,16 @@ class Faults:
         return self.count % EVERY == 0
 
     def slow_forward(self, steps):
-        """Inside of a forward: drift and modes."""
+        """Inside of a forward: drift, modes and leak."""
         with self.at("drift") if "drift" in self else contextlib.nullcontext():
             self.sleep("drift", self.count / steps)
         if "modes" in self and self._coin.random() < 0.4:
             with self.at("modes"):
                 self.sleep("modes")
+        if "leak" in self:
+            if not self.kept:
+                self._leak_bytes = int(self.sizes["leak"] / 100 * memory_available() / steps)
+            self.kept.append(b"x" * self._leak_bytes)
 
     def _make_ballast(self):
         """Objects that a collection has to look at for as long as it should take."""
@@ -92,6 +125,40 @@ class Faults:
         if "gc" in self:
             with self.at("gc"):
                 gc.collect()
+
+
+def memory_available():
+    """Bytes."""
+    with open("/proc/meminfo", encoding="ascii") as file:
+        lines = dict(line.split(":") for line in file)
+    return 1024 * int(lines["MemAvailable"].split()[0])
+
+
+def note_fixed_part(faults, small, small_steps, large, large_steps):
+    """What a step takes for any number of samples, if all else is in proportion to it: from steps
+    with batches of two sizes, that have ended. Those with small ones are kept."""
+    small_s, large_s = (statistics.median(step["other"] for step in steps)
+                        for steps in (small_steps, large_steps))
+    each_s = (large_s - small_s) / (large - small)
+    faults.shares["tiny"] = 1 - small * each_s / small_s
+    faults.watch.steps = small_steps
+
+
+class PagedFile:
+    """A file that is mapped, and not in memory: the first look at each of its pages is a read."""
+
+    def __init__(self, pages):
+        with tempfile.TemporaryFile(dir=os.getcwd()) as file:
+            for _ in range(pages):
+                file.write(os.urandom(mmap.PAGESIZE))
+            file.flush()
+            os.fsync(file.fileno())
+            os.posix_fadvise(file.fileno(), 0, 0, os.POSIX_FADV_DONTNEED)
+            self.memory = mmap.mmap(file.fileno(), 0, prot=mmap.PROT_READ)
+        self.memory.madvise(mmap.MADV_RANDOM)  # a page at a time
+
+    def look(self, first, count):
+        return sum(self.memory[page * mmap.PAGESIZE] for page in range(first, first + count))
 
 
 class SlowFile:

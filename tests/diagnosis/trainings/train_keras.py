@@ -5,18 +5,20 @@ import time
 import keras
 import numpy as np
 import tensorflow as tf
-from inside_faults import EVERY
+from inside_faults import EVERY, note_fixed_part
 from tensorflow.python.data.experimental.ops import testing
 
 BATCH, INPUTS, WIDTH = 128, 256, 512
+LARGE_BATCH, LARGE_STEPS = 256, 40
+PREDICTIONS, SLOW_EVERY = 300, 33
 tf.config.threading.set_intra_op_parallelism_threads(1)
 x = np.random.rand(8 * BATCH, INPUTS).astype("float32")
 y = np.random.randint(0, 10, (8 * BATCH,))
 
 
-def make_model():
+def make_model(first=()):
     model = keras.Sequential([
-        keras.layers.Input((INPUTS,)), keras.layers.Dense(WIDTH, activation="relu"),
+        keras.layers.Input((INPUTS,)), *first, keras.layers.Dense(WIDTH, activation="relu"),
         keras.layers.Dense(WIDTH, activation="relu"), keras.layers.Dense(10)])
     model.compile("adam", keras.losses.SparseCategoricalCrossentropy(from_logits=True))
     return model
@@ -74,10 +76,10 @@ def fit(faults, steps, data, **more):
     make_model().fit(data, verbose=0, callbacks=[Watcher(faults)], **more)
 
 
-def arrays(faults, steps):
-    inputs = np.tile(x, (steps // 8 + 1, 1))[:steps * BATCH]
-    labels = np.tile(y, steps // 8 + 1)[:steps * BATCH]
-    make_model().fit(inputs, labels, batch_size=BATCH, verbose=0, callbacks=[Watcher(faults)])
+def arrays(faults, steps, batch=BATCH):
+    times = steps * batch // len(x) + 1
+    inputs, labels = np.tile(x, (times, 1))[:steps * batch], np.tile(y, times)[:steps * batch]
+    make_model().fit(inputs, labels, batch_size=batch, verbose=0, callbacks=[Watcher(faults)])
 
 
 def dataset(faults, steps):
@@ -94,4 +96,54 @@ def dataset(faults, steps):
     fit(faults, steps, data, **more)
 
 
-KINDS = {"arrays": arrays, "dataset": dataset}
+def by_batch(faults, steps):
+    """A loop of the script's own around train_on_batch."""
+    model = make_model()
+    for _ in range(steps):
+        faults.next_step()
+        model.train_on_batch(x[:BATCH], y[:BATCH])
+        if "user" in faults:
+            with faults.at("user"):
+                time.sleep(faults.sizes["user"] / 1e3)
+
+
+def two_sizes(faults, steps):
+    """Small batches, and then large ones for a new model."""
+    def train_with(size, steps):
+        arrays(faults, steps, size)
+        faults.watch.end()
+        done, faults.watch.steps = faults.watch.steps, []
+        return done
+
+    small = faults.sizes.get("tiny", BATCH)
+    note_fixed_part(faults, small, train_with(small, steps), LARGE_BATCH,
+                    train_with(LARGE_BATCH, LARGE_STEPS))
+
+
+class SlowNowAndThen(keras.layers.Layer):
+    """Takes longer for some of the batches."""
+
+    def __init__(self, faults):
+        super().__init__()
+        self.faults, self.seen = faults, 0
+
+    def look(self, batch):
+        self.seen += 1
+        if self.seen % SLOW_EVERY == 0:
+            self.faults.sleep("tail")
+        return batch
+
+    def call(self, batch):
+        return tf.ensure_shape(tf.numpy_function(self.look, [batch], tf.float32), batch.shape)
+
+
+def predictions(faults, steps):
+    """Some training, and then one prediction after the other."""
+    arrays(faults, steps)
+    model = make_model([SlowNowAndThen(faults)])
+    for _ in range(PREDICTIONS):
+        model.predict_on_batch(x[:BATCH])
+
+
+KINDS = {"arrays": arrays, "dataset": dataset, "by batch": by_batch, "two sizes": two_sizes,
+         "predictions": predictions}

@@ -9,7 +9,7 @@ import torch
 from inside_faults import EVERY
 from torch import nn
 from torch.utils.data import DataLoader
-from train_torch import Net, Rows, layers
+from train_torch import Net, Rows, SlowOrder, layers
 
 warnings.simplefilter("ignore")
 logging.getLogger("lightning.pytorch").setLevel(logging.ERROR)
@@ -21,7 +21,11 @@ class Module(pl.LightningModule):
         self.faults, self.net = faults, Net(faults, steps, layers())
 
     def training_step(self, batch, index):
-        return nn.functional.cross_entropy(self.net(batch[0]), batch[1])
+        loss = nn.functional.cross_entropy(self.net(batch[0]), batch[1])
+        if "user" in self.faults:
+            with self.faults.at("user"):
+                time.sleep(self.faults.sizes["user"] / 1e3)
+        return loss
 
     def validation_step(self, batch, index):
         self.net(batch[0])
@@ -52,39 +56,43 @@ class Watcher(pl.Callback):
                 self.faults.sleep("callback")
 
 
-class Timed(DataLoader):
-    """Times each batch that is asked for, the wait for the first one of an epoch too."""
+class Timed:
+    """A loader with a clock: for each iterator that is made, and each batch that is asked for."""
 
-    faults = None
+    def __init__(self, faults, loader):
+        self.faults, self.loader, self.batches = faults, loader, None
+
+    def __len__(self):
+        return len(self.loader)
 
     def __iter__(self):
-        batches = super().__iter__()
-        faults = self.faults
+        if not self.faults.watch.steps:
+            self.faults.watch.next_step()  # of the loop, but none of its steps
+        with self.faults.at("restart" if self.faults.count else "begin"):
+            self.batches = iter(self.loader)
+        return self
 
-        class Batches:
-            def __iter__(self):
-                return self
-
-            def __next__(self):
-                if not faults.watch.steps:
-                    return next(batches)
-                with faults.at("input"):
-                    return next(batches)
-
-        return Batches()
+    def __next__(self):
+        with self.faults.at("input"):
+            return next(self.batches)
 
 
-def train(faults, steps):
-    loader = Timed(Rows(steps, faults, "input"), batch_size=None)
-    loader.faults = faults
+def fit(faults, steps, epochs=1, **data):
+    loader = Timed(faults, DataLoader(Rows(steps // epochs, faults, "input"), batch_size=None,
+                                      **data))
     more = {}
     if "eval" in faults:
         more = {"val_dataloaders": DataLoader(Rows(2, faults, "eval"), batch_size=None)}
-    trainer = pl.Trainer(max_epochs=1, accelerator="cpu", callbacks=[Watcher(faults)], logger=False,
-                         val_check_interval=EVERY if more else None, num_sanity_val_steps=0,
-                         enable_progress_bar=False, enable_checkpointing=False,
-                         enable_model_summary=False)
+    trainer = pl.Trainer(max_epochs=epochs, accelerator="cpu", callbacks=[Watcher(faults)],
+                         logger=False, val_check_interval=EVERY if more else None,
+                         num_sanity_val_steps=0, enable_progress_bar=False,
+                         enable_checkpointing=False, enable_model_summary=False)
     trainer.fit(Module(faults, steps), loader, **more)
 
 
-KINDS = {"fit": train}
+def epochs(faults, steps):
+    """Many short ones, each with an iterator of its own."""
+    fit(faults, steps, steps // EVERY, sampler=SlowOrder(faults, "restart", EVERY, EVERY))
+
+
+KINDS = {"fit": fit, "epochs": epochs}

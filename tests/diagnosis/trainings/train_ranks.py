@@ -1,36 +1,40 @@
-"""Two ranks of PyTorch under torchrun, of which one takes longer for each step:
+"""Two ranks of PyTorch under torchrun:
 
     train_ranks.py CASES TRUTH
 
-CASES is a list with one case, as for each_run.py; the slow rank writes what it did to TRUTH."""
+CASES is a list with one case, as for one_case.py. With the fault straggler one of them takes longer
+for each step, with comm they add up so many MB after each. What a rank did is written to TRUTH."""
 
 import json
 import sys
+import time
 
 import torch
 import torch.distributed as dist
+from busy_machine import waited_ns
 from inside_faults import CUTS, Faults
-from torch import nn
+from one_case import write
 from torch.nn.parallel import DistributedDataParallel
-from train_torch import BATCH, INPUTS, layers
+from train_torch import learn, layers, make_batch
 
 SLOW_RANK = 1
 
 
 def train(faults, steps):
-    is_slow = dist.get_rank() == SLOW_RANK
-    model = DistributedDataParallel(layers())
+    """With comm nothing else is added up: gradients are not."""
+    model = layers() if "comm" in faults else DistributedDataParallel(layers())
     optimizer = torch.optim.SGD(model.parameters(), lr=0.01)
-    x, y = torch.randn(BATCH, INPUTS), torch.randint(0, 10, (BATCH,))
+    x, y = make_batch()
+    numbers = torch.zeros(faults.sizes.get("comm", 0) * (1 << 20) // 4)
     for _ in range(steps):
         faults.next_step()
-        if is_slow:
+        if dist.get_rank() == SLOW_RANK:
             with faults.at("straggler"):
                 faults.sleep("straggler")
-        loss = nn.functional.cross_entropy(model(x), y)
-        optimizer.zero_grad()
-        loss.backward()
-        optimizer.step()
+        learn(model, optimizer, x, y)
+        if "comm" in faults:
+            with faults.at("comm"):
+                dist.all_reduce(numbers)
 
 
 def main():
@@ -39,12 +43,14 @@ def main():
     torch.set_num_threads(1)
     dist.init_process_group("gloo")
     faults = Faults(case["faults"])
+    waited, start = waited_ns(), time.perf_counter()
     train(faults, case["steps"])
     faults.watch.end()
-    if dist.get_rank() == SLOW_RANK:
-        with open(sys.argv[2], "w", encoding="ascii") as file:
-            json.dump({"steps": faults.watch.steps, "cuts": CUTS, "waited": 0.0, "without": []},
-                      file)
+    wall_s = time.perf_counter() - start
+    told_by = SLOW_RANK if "straggler" in faults else 0
+    if dist.get_rank() == told_by:
+        write(sys.argv[2], {"steps": faults.watch.steps, "cuts": CUTS, "shares": {}, "without": [],
+                            "waited": (waited_ns() - waited) / 1e9 / wall_s})
     dist.destroy_process_group()
 
 

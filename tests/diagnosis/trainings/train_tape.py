@@ -30,11 +30,13 @@ def eager(faults, steps):
 
 
 def function(faults, steps):
-    """With the fault retrace it is given a new Python number now and then."""
+    """With the fault retrace it is given a new Python number now and then. Its Python code runs
+    only while it is traced."""
     model, optimizer = parts()
 
     @tf.function(reduce_retracing=False)
     def train_step(inputs, labels, number):
+        faults.sleep("compile", 1000)
         with tf.GradientTape() as tape:
             loss = loss_of(labels, model(inputs))
         gradients = tape.gradient(loss, model.trainable_variables)
@@ -42,7 +44,8 @@ def function(faults, steps):
         return loss * number
 
     inputs, labels = tf.constant(x[:BATCH]), tf.constant(y[:BATCH])
-    train_step(inputs, labels, 0)
+    with faults.watch.sum("compile"):
+        train_step(inputs, labels, 0)
     every = int(faults.sizes.get("retrace", 0))
     usual = []
     for number in range(steps):

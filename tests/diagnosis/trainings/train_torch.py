@@ -1,14 +1,22 @@
 """PyTorch: loops as scripts write them."""
 
+import os
 import time
 
 import torch
-from inside_faults import EVERY, SlowFile
+from inside_faults import EVERY, PagedFile, SlowFile, note_fixed_part
 from torch import nn
 from torch.utils.data import DataLoader, Dataset
 
+import stepscope
+
 torch.set_num_threads(1)
 BATCH, INPUTS, WIDTH = 128, 256, 512
+LARGE_BATCH, LARGE_STEPS = 256, 40
+
+
+def make_batch(count=BATCH):
+    return torch.randn(count, INPUTS), torch.randint(0, 10, (count,))
 
 
 class Rows(Dataset):
@@ -16,29 +24,34 @@ class Rows(Dataset):
 
     def __init__(self, count, faults, fault):
         self.count, self.faults, self.fault = count, faults, fault
-        self.batches = [(torch.randn(BATCH, INPUTS), torch.randint(0, 10, (BATCH,)))
-                        for _ in range(8)]
+        self.batches = [make_batch() for _ in range(8)]
+        if fault == "pages":
+            self.file = PagedFile(count * faults.sizes["pages"])
 
     def __len__(self):
         return self.count
 
     def __getitem__(self, at):
-        self.faults.sleep(self.fault, EVERY / 2 if self.fault == "eval" else 1)
+        if self.fault == "pages":
+            pages = self.faults.sizes["pages"]
+            self.file.look(at * pages, pages)
+        else:
+            self.faults.sleep(self.fault, EVERY / 2 if self.fault == "eval" else 1)
         return self.batches[at % len(self.batches)]
 
 
 class SlowOrder:
     """A sampler that takes its time when it is asked for an iterator."""
 
-    def __init__(self, faults):
-        self.faults = faults
+    def __init__(self, faults, fault="setup", times=1, count=4):
+        self.faults, self.fault, self.times, self.count = faults, fault, times, count
 
     def __iter__(self):
-        self.faults.sleep("setup")
-        return iter(range(4))
+        self.faults.sleep(self.fault, self.times)
+        return iter(range(self.count))
 
     def __len__(self):
-        return 4
+        return self.count
 
 
 class Net(nn.Module):
@@ -76,10 +89,33 @@ def save(model, faults):
         torch.save(model.state_dict(), SlowFile(faults))
 
 
+def named(faults, stage):
+    """What a script does that no hook knows, and it says so."""
+    if stage in faults:
+        with faults.at(stage), stepscope.stage(stage):
+            time.sleep(faults.sizes[stage] / 1e3)
+
+
+def tidy_up(part_s):
+    """Code of which no line takes most of the time."""
+    time.sleep(part_s)
+    time.sleep(part_s)
+    time.sleep(part_s)
+    time.sleep(part_s)
+    time.sleep(part_s)
+    time.sleep(part_s)
+    time.sleep(part_s)
+    time.sleep(part_s)
+
+
 def after_update(model, faults):
+    named(faults, "sync")
     if "user" in faults:
         with faults.at("user"):
             time.sleep(faults.sizes["user"] / 1e3)
+    if "spread" in faults:
+        with faults.at("spread"):
+            tidy_up(faults.sizes["spread"] / 8e3)
     faults.collect()
     if "eval" in faults and faults.is_due():
         evaluate(model, faults)
@@ -90,12 +126,15 @@ def after_update(model, faults):
 def train(faults, steps, body=layers, micro=1, make_optimizer=None, **loader):
     model = Net(faults, steps, body())
     optimizer = (make_optimizer or torch.optim.Adam)(model.parameters())
-    batches = DataLoader(Rows(steps * micro, faults, "input"), batch_size=None, **loader)
+    if "crowd" in faults:
+        torch.set_num_threads(faults.sizes["crowd"] * os.cpu_count())
+    batches = DataLoader(Rows(steps * micro, faults, faults.waiting), batch_size=None, **loader)
     more = DataLoader(Rows(4, faults, ""), batch_size=None, sampler=SlowOrder(faults))
     for number, (x, y) in enumerate(micro_batches(faults, batches, micro)):
         if "setup" in faults:
             with faults.at("setup"):
                 iter(more)
+        named(faults, "transfer")
         if number % micro == 0:
             optimizer.zero_grad()
         nn.functional.cross_entropy(model(x), y).backward()
@@ -115,23 +154,68 @@ def micro_batches(faults, batches, micro):
         yield batch
 
 
+def learn(model, optimizer, x, y):
+    loss = nn.functional.cross_entropy(model(x), y)
+    optimizer.zero_grad()
+    loss.backward()
+    optimizer.step()
+
+
+def momentum(model):
+    return torch.optim.SGD(model.parameters(), lr=0.01, momentum=0.9)
+
+
 def in_memory(faults, steps):
     """Without a loader."""
     model = Net(faults, steps, layers())
-    optimizer = torch.optim.SGD(model.parameters(), lr=0.01, momentum=0.9)
-    x, y = torch.randn(BATCH, INPUTS), torch.randint(0, 10, (BATCH,))
+    optimizer = momentum(model)
+    x, y = make_batch()
     for _ in range(steps):
         faults.next_step()
-        loss = nn.functional.cross_entropy(model(x), y)
-        optimizer.zero_grad()
-        loss.backward()
-        optimizer.step()
+        learn(model, optimizer, x, y)
         after_update(model, faults)
+
+
+def generated(faults, steps):
+    """The loader is a generator of the script's own."""
+    def rows():
+        batch = make_batch()
+        for _ in range(steps):
+            if "input" in faults:
+                time.sleep(faults.sizes["input"] / 1e3)
+            yield batch
+
+    model = Net(faults, steps, layers())
+    optimizer = momentum(model)
+    for x, y in faults.each(rows()):
+        learn(model, optimizer, x, y)
+
+
+def two_sizes(faults, steps):
+    """Small batches, and then large ones for a new model."""
+    def train_with(size, steps):
+        model = Net(faults, steps, layers())
+        optimizer = momentum(model)
+        x, y = make_batch(size)
+        with stepscope.loop("batches of %d" % size):
+            for _ in range(steps):
+                faults.next_step()
+                stepscope.step(samples=size)
+                learn(model, optimizer, x, y)
+        faults.watch.end()
+        done, faults.watch.steps = faults.watch.steps, []
+        return done
+
+    small = faults.sizes.get("tiny", BATCH)
+    note_fixed_part(faults, small, train_with(small, steps), LARGE_BATCH,
+                    train_with(LARGE_BATCH, LARGE_STEPS))
 
 
 KINDS = {
     "loader": train,
     "in memory": in_memory,
+    "generator": generated,
+    "two sizes": two_sizes,
     "convolutions": lambda faults, steps: train(faults, steps, convolutions),
     "accumulated": lambda faults, steps: train(faults, steps, micro=2),
     "workers": lambda faults, steps: train(faults, steps, num_workers=1),
