@@ -141,7 +141,8 @@ static void add_unnamed(struct patient *patient, const struct own_code *code)
     if (!finding)
         return;
     if ((double)code->trainer >= unnamed_trainer * (double)unnamed) {
-        finding->severity = FINDING_INFO; /* nobody can name what is not theirs */
+        if (share.low < stage_bands.high)
+            finding->severity = FINDING_INFO; /* nobody can name what is not theirs */
         cause_text(finding->claim,
                    "%.1f %% of the step is the trainer's own code, in none of its stages",
                    100 * share.mid);

@@ -133,6 +133,19 @@ class Shares(SureTest):
         found = self.found(report, name)
         return found, " ".join(text.split())
 
+    def test_a_limit_of_the_cgroup_is_not_called_preempted(self):
+        """The kernel counts the wait for the next period as a wait for a core."""
+        waits = ("thread.wait", LOOP_THREAD, total(0.3e9))
+        report, _ = self.judge(
+            scripted.train(), waits, ("cgroup.cpu_limit", 0, gauge(1.5)),
+            ("cgroup.periods", 0, total(10)), ("cgroup.throttled_periods", 0, total(4)))
+        throttled, waited = (self.found(report, name) for name in ("cgroup-throttled", "preempted"))
+        self.assertEqual((throttled["severity"], waited["severity"]), ("warn", "info"))
+        self.assertEqual(report["verdict"], "cgroup-throttled")
+        self.assertEqual(throttled["share_ci"], waited["share_ci"])
+        report, _ = self.judge(scripted.train(), waits)
+        self.assertEqual(self.found(report, "preempted")["severity"], "warn")
+
     def test_what_the_ends_of_a_share_are(self):
         found, text = self.kind(runs.process(runs.steady()), "input-bound")
         self.assertEqual(found["share_kind"], "interval")

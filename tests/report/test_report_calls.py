@@ -198,6 +198,12 @@ class Compiling(Calls):
         self.assertIn("19 times in 200 steps, 30.0 ms each", found["evidence"])
         self.assertTrue(found["unknown"])
 
+    def test_three_times_are_a_storm_if_they_take_that_long(self):
+        def few(ns):
+            return self.findings(train=lambda i: [(HELPER, ns)] if i % 50 == 40 else [])
+        self.assertIn("4 times in 200 steps", few(2000 * MS)["retrace-storm"]["evidence"])
+        self.assertNotIn("retrace-storm", few(40 * MS))
+
     def test_why_is_said_where_it_is_known(self):
         text = b"forward (/home/someone/train.py:12): size of x changed, expected 32, actual 33"
 

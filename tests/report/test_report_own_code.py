@@ -103,6 +103,10 @@ class OwnCode(ReportTest):
     def test_the_line_that_trains_is_not_the_scripts_own_code(self):
         warned, _ = self.judge(("trainer", "main"))
         self.assertEqual(list(warned), ["instrument-more"])
+        self.assertIn("the trainer's own code", warned["instrument-more"]["claim"])
+        warned, report = self.judge(("trainer", "main"), other=MS)
+        self.assertEqual(warned, {})  # some of that is as it must be
+        self.assertIn("instrument-more", [f["id"] for f in report["findings"]])
 
     def test_batches_of_a_generator(self):
         stack = ("batches", "for", "main")
