@@ -119,7 +119,7 @@ ATTR_HOT static const struct hook_point *find_point(const struct hook_point *poi
 /* What is measured of a call beside its time. */
 static void begin_measures(const struct hook_point *point, struct hook_visit *visit)
 {
-    if (point->options & HOOK_WAITS || point->is_comm) {
+    if (UNLIKELY(hook_wait_is_on) && (point->options & HOOK_WAITS || point->is_comm)) {
         hook_wait_begin(point, visit);
     }
     if (point->options & HOOK_DEVICE && UNLIKELY(device_events_are_on)) {
@@ -134,7 +134,7 @@ static void end_measures(const struct hook_visit *visit, PyObject *result)
     if (options & HOOK_DEVICE && UNLIKELY(device_events_are_on) && !stays_open) {
         device_events_end(visit->name);
     }
-    if (options & HOOK_WAITS) {
+    if (options & HOOK_WAITS && UNLIKELY(visit->cpu_ns)) {
         hook_wait_end(visit);
     }
 }
@@ -152,6 +152,7 @@ void hook_enter_with_options(const struct hook_point *point, struct hook_call ca
         visit->group = point->group;
         hook_open_groups |= point->group;
         visit->batches = __atomic_load_n(&hook_batches, __ATOMIC_RELAXED);
+        visit->cpu_ns = 0;
         if (point->options & HOOK_INFORMS) {
             hook_inform_before(point, call);
         }

@@ -4,7 +4,7 @@
 
 enum { LEAST_NS = 20000 }; /* less is the cost of the call itself */
 
-static bool is_on;
+bool hook_wait_is_on;
 
 /* How often `comm` was seen on this thread, and how often when the open call began. */
 static _Thread_local unsigned comms __attribute__((tls_model(SS_TLS_MODEL)));
@@ -32,9 +32,8 @@ static uint64_t now_ns(clockid_t clock)
 
 void hook_wait_begin(const struct hook_point *point, struct hook_visit *visit)
 {
-    visit->cpu_ns = 0;
     comms += point->is_comm;
-    if (is_on && point->options & HOOK_WAITS && visit->open) {
+    if (point->options & HOOK_WAITS && visit->open) {
         comms_before = comms;
         visit->wall_ns = now_ns(CLOCK_MONOTONIC);
         visit->cpu_ns = now_ns(CLOCK_THREAD_CPUTIME_ID);
@@ -44,7 +43,7 @@ void hook_wait_begin(const struct hook_point *point, struct hook_visit *visit)
 void hook_wait_end(const struct hook_visit *visit)
 {
     const struct hook_point *point = visit->point;
-    if (!visit->cpu_ns || comms != comms_before) {
+    if (comms != comms_before) {
         return;
     }
     const uint64_t cpu_ns = now_ns(CLOCK_THREAD_CPUTIME_ID) - visit->cpu_ns;
@@ -59,7 +58,7 @@ void hook_wait_end(const struct hook_visit *visit)
 PyObject *hook_wait_switch(PyObject *module, PyObject *on)
 {
     (void)module;
-    is_on = PyObject_IsTrue(on) == 1;
+    hook_wait_is_on = PyObject_IsTrue(on) == 1;
     PyErr_Clear();
     Py_RETURN_NONE;
 }

@@ -8,9 +8,15 @@
 #include "hook.h"
 
 int hook_wait_read(PyObject *row, struct hook_point *point);
-ATTR_HOT void hook_wait_begin(const struct hook_point *point, struct hook_visit *visit);
-ATTR_HOT void
-hook_wait_end(const struct hook_visit *visit); /* WAITS; while the call's span is open */
+
+extern bool hook_wait_is_on;
+
+/* While it is on, of rows with WAITS and of `comm`: gives the visit its times. */
+void hook_wait_begin(const struct hook_point *point, struct hook_visit *visit);
+
+/* Of a visit with times, while its span is open. */
+void hook_wait_end(const struct hook_visit *visit);
+
 PyObject *hook_wait_switch(PyObject *module, PyObject *on);
 
 #endif
