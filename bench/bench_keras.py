@@ -70,7 +70,7 @@ def find_model(wanted_ms):
         model = make_model(width)
         if length_ns(model) >= wanted_ms * 1e6 or width > 8192:
             return model
-        width = int(width * 1.4)
+        width = int(width * 1.2)
 
 
 def eager_loop(pairs):
