@@ -345,5 +345,6 @@ static PyMethodDef methods[] = {
 
 int hook_add(PyObject *module)
 {
+    hook_point_ready();
     return hook_callable_ready(module) || PyModule_AddFunctions(module, methods) ? -1 : 0;
 }

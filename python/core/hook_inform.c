@@ -12,6 +12,18 @@ int hook_inform_read(PyObject *row, struct hook_point *point)
     return PyErr_Occurred() ? -1 : 0;
 }
 
+void hook_inform_forget(void)
+{
+    if (!PyErr_Occurred()) {
+        return;
+    }
+    const bool is_interrupt = PyErr_ExceptionMatches(PyExc_KeyboardInterrupt);
+    PyErr_Clear();
+    if (is_interrupt) {
+        PyErr_SetInterrupt();
+    }
+}
+
 static PyObject *arguments_of(struct hook_call call)
 {
     const Py_ssize_t own = call.first ? 1 : 0;
@@ -35,7 +47,7 @@ void hook_inform_before(const struct hook_point *point, struct hook_call call)
         PyObject *done = arguments ? PyObject_CallOneArg(point->before, arguments) : NULL;
         Py_XDECREF(done);
         Py_XDECREF(arguments);
-        PyErr_Clear();
+        hook_inform_forget();
     }
 }
 
@@ -73,7 +85,7 @@ void hook_inform_after(const struct hook_point *point, struct hook_call call,
                       : NULL;
         Py_XDECREF(done);
         Py_XDECREF(arguments);
-        PyErr_Clear();
+        hook_inform_forget();
         PyErr_Restore(kind, value, trace);
     }
 }

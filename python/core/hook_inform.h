@@ -8,6 +8,9 @@
 /* Takes "before" and "after" of a row. 0, or -1 with an exception. */
 int hook_inform_read(PyObject *row, struct hook_point *point);
 
+/* After Python code of ours: drops what it raised. But Ctrl-C is the script's, which gets it when it runs next. */
+void hook_inform_forget(void);
+
 /* before(arguments): positional ones. */
 void hook_inform_before(const struct hook_point *point, struct hook_call call);
 

@@ -10,6 +10,7 @@
 #include "hook_wait.h"
 #include "span_stack.h"
 #include <errno.h>
+#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -19,6 +20,16 @@ bool hook_is_on = true;
 static unsigned condition; /* flags of every span that begins now */
 
 _Thread_local uint64_t hook_open_groups __attribute__((tls_model(SS_TLS_MODEL)));
+
+static void after_fork_in_child(void)
+{
+    hook_open_groups = 0;
+}
+
+void hook_point_ready(void)
+{
+    pthread_atfork(NULL, NULL, after_fork_in_child);
+}
 
 /* Calls that need more than a name. */
 

@@ -4,6 +4,9 @@
 
 #include "hook.h"
 
+/* Once: calls that are open where a process forks are not open in the child. */
+void hook_point_ready(void);
+
 /* From a dictionary; stepscope/_hooks.py says what may be in it. NULL with an exception. */
 struct hook_point *hook_point_new(PyObject *row);
 void hook_point_free(struct hook_point *point);

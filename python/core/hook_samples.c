@@ -1,6 +1,7 @@
 #include "hook_samples.h"
 
 #include "base/own_counters.h"
+#include "hook_inform.h"
 #include <stdlib.h>
 
 enum { EVERY = 16, DEEPEST = 4, PARTS = 32, TENSORS = 2 };
@@ -29,7 +30,7 @@ static Py_ssize_t first_dimension(const struct hook_samples *by, PyObject *tenso
         size = PyLong_AsSsize_t(PyTuple_GET_ITEM(shape, 0));
     }
     Py_XDECREF(shape);
-    PyErr_Clear();
+    hook_inform_forget();
     return size > 0 ? size : 0;
 }
 
@@ -69,7 +70,9 @@ static void look_at(struct look *look, PyObject *part, int depth)
         look->size = look->tensors++ == 0 || look->size == size ? size : 0;
         Py_DECREF(part);
     } else if (depth < DEEPEST) {
+        Py_INCREF(part); /* another thread may have its place taken meanwhile */
         look_into(look, part, depth + 1);
+        Py_DECREF(part);
     }
 }
 

@@ -5,11 +5,14 @@
 #include "sampler.h"
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 struct status {
     char *target; /* or the mark's name */
     char *reason; /* NULL: in place; or the mark's text */
     bool is_mark;
+    pid_t
+        process; /* of a mark: what is true of it need not be so of a child that it forks */
 };
 
 int32_t hook_told;
@@ -25,7 +28,8 @@ static void add(const char *target, const char *reason, bool is_mark)
         return;
     }
     statuses = more;
-    struct status status = {strdup(target), reason ? strdup(reason) : NULL, is_mark};
+    struct status status = {strdup(target), reason ? strdup(reason) : NULL, is_mark,
+                            getpid()};
     if (!status.target || (reason && !status.reason)) {
         free(status.target);
         free(status.reason);
@@ -49,6 +53,9 @@ void hook_status_mark(const char *name, const char *text)
 
 static void tell(const struct status *status)
 {
+    if (status->is_mark && status->process != getpid()) {
+        return;
+    }
     if (status->is_mark) {
         ss_mark(
             ss_intern(status->target, SS_STAGE_OTHER, SS_ROLE_NONE, SS_SCOPE_NONE, NULL),

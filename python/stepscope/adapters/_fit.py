@@ -151,7 +151,7 @@ def rows(trainer, lists, model, logs):
         Hook(lists + "on_train_begin", "", "begin", before=_tell_plan),
         Hook(lists + "on_epoch_begin", "", "epoch", before=_begin_epoch),
         Hook(lists + "on_epoch_end", "", "epoch", before=_end_epoch),
-        # What Keras has brought to the host anyway.
-        Hook(logs, "sync", "logs", of="keras", outermost="keras logs", numbers=_FIT),
+        # What Keras has brought to the host anyway. Of an evaluation it has the same names.
+        Hook(logs, "sync", "logs", of="keras", outermost="keras evaluate", numbers=_FIT),
         *saves,
     )

@@ -10,6 +10,7 @@ import sys
 from .. import _core
 from .._hooks import Hook
 from ._trainer import Loop, hook_methods, method_row
+from .torch import SAMPLES
 
 _SCOPES = {
     "on_train_batch_start": "batch_begin", "on_train_batch_end": "batch_end",
@@ -118,7 +119,7 @@ def rows(package):
         Hook(fit + "advance", "", "epoch", after=_end_epoch),
         # Any iterable may be a loader here, not only those of adapters/torch.py.
         Hook(package + ".loops.fetchers:_DataFetcher.__next__", "data", "DataLoader",
-             technique="callable", outermost="data", count="0.fetched"),
+             technique="callable", outermost="data", count="0.fetched", samples=SAMPLES),
 
         # Called as f(*args), which no version of Python inlines.
         Hook(strategy + "training_step", "forward", "training_step", technique="function",

@@ -122,14 +122,19 @@ def _writes(concrete):
                for handle in handles if handle is not None for operation in handle.consumers())
 
 
+_ELSEWHERE = "called elsewhere: in another graph, device scope or strategy"
+
+
 def _traces(arguments):
     """_create_concrete_function(type, context, graph, options): of a function that has been traced
     before, a mark says what is new about its arguments."""
     try:
         options = arguments[3]
-        known = options.function_cache.values()
-        if known:
-            news = _news(known[-1].function_type.parameters, arguments[0].parameters)
+        known = list(options.function_cache.values())
+        is_elsewhere = any(one.function_type == arguments[0] for one in known)
+        if len(known) > is_elsewhere:  # the first call of what makes variables is traced twice
+            news = _ELSEWHERE if is_elsewhere else _news(
+                known[-1].function_type.parameters, arguments[0].parameters)
             _core.mark("recompile", "%s%s: %s" % (
                 options.name, _place(options.python_function), news))
     except Exception:  # another version of TensorFlow
@@ -150,7 +155,7 @@ def _news(before, now):
             if None not in shapes and shapes[0] != shapes[1]:
                 return "the shape of %s was %s, is %s" % (name, *shapes)
             return "%s was %s, is %s" % (name, old, new)
-    return "called elsewhere: in another graph, device scope or strategy"
+    return _ELSEWHERE
 
 
 def _profiles(arguments, result, failed):

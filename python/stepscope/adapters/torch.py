@@ -59,7 +59,8 @@ def _device_rows():
     for kind in ("cuda", "xpu"):
         if hasattr(torch._C, "_%s_init" % kind):
             yield Hook("torch._C:_%s_init" % kind, "", kind,
-                       before=lambda arguments, kind=kind: _device_begins(kind))
+                       after=lambda arguments, result, failed, kind=kind:
+                       failed or _device_begins(kind))
     if hasattr(torch._C, "_rename_privateuse1_backend"):  # one that is plugged in later
         yield Hook("torch._C:_rename_privateuse1_backend", "", "device",
                    before=lambda arguments: _device_begins(arguments[0]))
@@ -102,9 +103,12 @@ def _compiles_again(arguments, result, failed):
 _modes = getattr(sys.modules["torch"]._C, "_len_torch_function_stack", lambda: 0)
 
 
-def _shape(tensor):
+def shape_of(tensor):
     """Not where somebody is told of each call that a tensor gets."""
     return () if _modes() else tensor.shape
+
+
+SAMPLES = ("torch:Tensor", shape_of)
 
 
 def _scope(what, **more):
@@ -127,7 +131,7 @@ else:  # which calls that one from Python; but the learning rate is found inside
 HOOKS = (
     # The argument of both is the number of the batch, by which a fetch in a worker is found.
     Hook(_LOADER + "_BaseDataLoaderIter.__next__", "data", "DataLoader", outermost="data",
-         count="0._num_yielded", samples=("torch:Tensor", _shape)),
+         count="0._num_yielded", samples=SAMPLES),
     Hook(_LOADER + "DataLoader.__iter__", "setup", "DataLoader start", keep=True),
     Hook(_LOADER + "_MultiProcessingDataLoaderIter._shutdown_workers", "setup", "DataLoader stop"),
     # In the loop's own process a fetch is the wait for data and nothing else.

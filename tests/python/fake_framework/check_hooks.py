@@ -10,7 +10,9 @@ import inspect
 import math
 import os
 import pickle
+import signal
 import sys
+import threading
 import types
 import unittest
 import weakref
@@ -418,6 +420,50 @@ class Adapters(HookCase):
         self.assertIsNone(caught.exception.__context__)
         self.assertEqual(told, [(None, True)])
         self.assertEqual(parts.Model().forward(1), 2)
+
+    def test_an_interrupt_while_an_adapter_runs_is_the_scripts(self):
+        told = []
+
+        def before(arguments):
+            signal.raise_signal(signal.SIGINT)
+            told.append("not reached")
+
+        self.lay(Hook(PARTS + "Model.forward", "", "forward", before=before))
+        with self.assertRaises(KeyboardInterrupt):
+            parts.Model().forward(1)
+            for _ in range(1000):
+                told.append("soon")
+        self.assertLess(len(told), 1000)
+        self.assertNotIn("not reached", told)
+
+    def test_numbers_of_a_result_are_counted_inside_of_a_group(self):
+        outer = _core.hook_wrap(_core.hook_wrapper(_hooks._point(
+            Hook("", "", "fit", outermost="numbers fit", before=lambda arguments: None))),
+            lambda work: work())
+        inner = _core.hook_wrap(_core.hook_wrapper(_hooks._point(
+            Hook("", "sync", "logs", outermost="numbers logs", numbers="numbers fit"))),
+            lambda result: result)
+        logs = {"loss": 0.5, "steps": 3, 4: 1.0, "text": "x", "accuracy": 0.25}
+        found = self.record(lambda: (inner(logs), outer(lambda: inner(logs)),
+                                     outer(lambda: inner(None)), outer(lambda: inner([1.0]))))
+        self.assertEqual([(r["name"], r["value"]) for r in found if r["kind"] == "counter"],
+                         [("loss", 0.5), ("accuracy", 0.25)])
+
+    def test_a_call_that_is_open_at_a_fork_is_not_open_in_the_child(self):
+        row = Hook("", "data", "next", outermost="forked data")
+        wrapper = _core.hook_wrapper(_hooks._point(row))
+        inner = _core.hook_wrap(wrapper, lambda: None)
+
+        def fork():
+            child = os.fork()
+            inner()
+            if child == 0:
+                os._exit(0)
+            os.waitpid(child, 0)
+
+        spans = self.spans(_core.hook_wrap(wrapper, fork))
+        found = [(s["tid"] == threading.get_native_id(), s["name"]) for s in spans]
+        self.assertEqual(sorted(found), [(False, "next"), (True, "next")])
 
     def test_a_function_that_is_wrapped_anywhere(self):
         wrapper = _core.hook_wrapper({"stage": "compute", "name": "step", "role": "train_call"})
