@@ -280,8 +280,8 @@ const char *advice_on_layers(enum framework framework)
     static const char *const texts[FRAMEWORK_COUNT] = {
         "to see its layers: ss_begin() and ss_end() around each",
         "to see its layers: with stepscope.span(\"name\"): around calls in forward()",
-        "to see its layers: with stepscope.span(\"name\"): in call() together with "
-        "compile(run_eagerly=True) once, or TensorBoard(profile_batch=(10, 20))",
+        ("to see its layers: with stepscope.span(\"name\"): in call() together with "
+         "compile(run_eagerly=True) once, or TensorBoard(profile_batch=(10, 20))"),
         "to see inside of it: jax.profiler.trace(folder) around some steps"};
 
     return texts[framework];

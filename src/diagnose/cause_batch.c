@@ -142,9 +142,10 @@ static struct interval share_of_step(struct interval share, const struct snap_lo
     const double part = computing_part(loop),
                  other = loop->stage[SS_STAGE_OTHER].share.high;
 
-    return (struct interval){
-        share.low * part, share.mid * part,
-        fmin(1, share.high * part + (part < 1 && isfinite(other) ? other : 0))};
+    const double most =
+        fmin(1, share.high * part + (part < 1 && isfinite(other) ? other : 0));
+
+    return (struct interval){share.low * part, share.mid * part, most};
 }
 
 /* Who trains with several sizes wants to know what they cost, so little is said as well. */
@@ -166,7 +167,8 @@ void causes_of_batch_size(struct patient *patient)
         return;
     const size_t at = place_of(points, size_of(patient->loop));
     const struct batch_point *own = &points[at];
-    const bool gains = fit.best_size > own->size;
+    const bool gains = fit.best_size > own->size &&
+                       samples_gain(patient, fit.best_size) > 1 + step_matters;
     const struct interval share =
         share_of_step(batch_fit_fixed_share(points, count, &fit, at), patient->loop);
     struct finding *finding =

@@ -177,8 +177,8 @@ static void find_start(struct patient *patient)
     cause_text(finding->evidence, "%s", units_duration(took, ns));
     if (most.span && most.early > 0)
         cause_more(finding->evidence, "; %s of it for %s, compiled %" PRId64 " time%s",
-                   units_duration(took, most.early_ns), name_of(&most), most.early,
-                   most.early == 1 ? "" : "s");
+                   units_duration(took, most.early_ns < ns ? most.early_ns : ns),
+                   name_of(&most), most.early, most.early == 1 ? "" : "s");
     cause_text(finding->check, "the row compile of 'The run by segment' gets smaller");
 }
 

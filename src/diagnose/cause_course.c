@@ -40,7 +40,7 @@ static bool is_alike(const struct snap_loop *loop, int carrier)
         }
     }
     const struct snap_stage *stage = &loop->stage[carrier];
-    return early < drift_rest * (early + stage->early_ns) ||
+    return early <= drift_rest * (early + stage->early_ns) ||
            late / early - 1 >= drift_alike * (stage->late_ns / stage->early_ns - 1);
 }
 
@@ -73,8 +73,8 @@ static struct interval drift_share(const struct snap_loop *loop)
     const double more = fmax(0, 1 - early / loop->step_ns.mid);
     const double share =
         loop->change.kind == CHANGE_DRIFT ? fmin(drift_line * more, 1) : more;
-    return (struct interval){drift_times_least * share, share,
-                             fmin(1, drift_times_most * share)};
+    const double most = fmin(1, drift_times_most * share);
+    return (struct interval){drift_times_least * share, share, most};
 }
 
 static void describe_drift(struct finding *finding, const struct patient *patient,
@@ -136,6 +136,13 @@ static void find_drift(struct patient *patient)
                               : "what else the machine did, which nobody saw,");
 }
 
+/* Neither what is outside of steps nor what each of them costs makes some of them slower than others. */
+static bool is_of_some_steps(const struct finding *finding)
+{
+    return finding->severity >= FINDING_WARN && strcmp(finding->of, "the step") == 0 &&
+           strcmp(finding->id, "overhead-bound") != 0;
+}
+
 /* Something that warns already takes half of this share or more, so that it may be the same. */
 static bool is_explained(const struct patient *patient, double share)
 {
@@ -143,7 +150,7 @@ static bool is_explained(const struct patient *patient, double share)
         const struct finding *finding = &patient->out->finding[i];
         /* What is compiled anew runs slowly for the first time too: the upper end. */
         const bool is_new = strcmp(finding->id, "retrace-storm") == 0;
-        if (finding->severity >= FINDING_WARN &&
+        if (is_of_some_steps(finding) &&
             (is_new ? finding->share.high : finding->share.mid) >= pause_part * share)
             return true;
     }

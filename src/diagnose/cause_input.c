@@ -61,16 +61,6 @@ static enum waits_for find_reason(const struct patient *patient)
     return (double)input->making_ns >= input_part * wait ? FOR_MAKING : FOR_HANDOVER;
 }
 
-/* That the training may use: a container may have fewer than there are. 0: not known. */
-static double cores_of(const struct patient *patient)
-{
-    const double cores = (double)snapshot_cores(patient->snapshot);
-    const struct snap_resource *limit =
-        snapshot_value(patient->snapshot, SS_COUNTER_ID_CGROUP_CPU_LIMIT, SNAP_ANY);
-
-    return limit && limit->last > 0 && limit->last < cores ? limit->last : cores;
-}
-
 /* Parts of the wait of which those who make batches, or those who read, can tell. */
 static void say_reason(struct finding *finding, const struct patient *patient)
 {
@@ -171,9 +161,10 @@ static bool calibrate(struct replay *replay, const struct patient *patient,
     const int seen = patient->snapshot->input.workers;
 
     return fits(replay, seen, step_ns) ||
-           (!seen &&
-            fits(replay, (int)ceil(made_at_a_time(patient, made) - workers_unsure),
-                 step_ns));
+           (!seen && fits(replay,
+                          (int)fmin(REPLAY_WORKERS,
+                                    ceil(made_at_a_time(patient, made) - workers_unsure)),
+                          step_ns));
 }
 
 /* Workers are added, as far as there are cores for them, until a step takes no longer than without waiting. One, if
@@ -214,7 +205,7 @@ static void predict(struct finding *finding, const struct patient *patient)
                             .in_turn = patient->framework == FRAMEWORK_TORCH};
     if (!calibrate(&replay, patient, made))
         return;
-    const struct interval step = add_workers(&replay, cores_of(patient), step_ns);
+    const struct interval step = add_workers(&replay, cause_cores(patient), step_ns);
     if (step.high < step_ns)
         cause_more(finding->advice,
                    "; with %d %s a step would take %s to %s instead of %s, as replayed "
@@ -231,7 +222,7 @@ static void advise_workers(struct finding *finding, const struct patient *patien
                            enum waits_for reason)
 {
     const int workers = patient->snapshot->input.workers;
-    const double cores = cores_of(patient);
+    const double cores = cause_cores(patient);
     const struct snap_span *made = producer(patient);
 
     if (reason == FOR_ITS_TURN)
@@ -265,7 +256,7 @@ static void advise_workers(struct finding *finding, const struct patient *patien
 static void advise_input(struct finding *finding, const struct patient *patient)
 {
     const enum waits_for reason = find_reason(patient);
-    const double cores = cores_of(patient);
+    const double cores = cause_cores(patient);
 
     if (reason != FOR_NOBODY)
         advise_workers(finding, patient, reason);
@@ -293,7 +284,7 @@ static void say_evidence(struct finding *finding, const struct patient *patient)
     if (workers) {
         say_reason(finding, patient);
         cause_more(finding->evidence, "; %.1f of %d workers were making one on average",
-                   made ? made_at_a_time(patient, made) : 0, workers);
+                   made ? fmin(made_at_a_time(patient, made), workers) : 0, workers);
         say_producers_line(finding, patient);
     } else {
         if (busy > mostly_busy)

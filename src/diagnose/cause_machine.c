@@ -146,8 +146,9 @@ static bool is_growing(const struct snap_resource *memory, double growth, double
     for (int i = 0; i < SNAP_COURSE; i++)
         if (isfinite(memory->course[i]))
             known[count++] = memory->course[i];
-    const double at_last =
-        memory->course[SNAP_COURSE - 1] - memory->course[2 * SNAP_COURSE / 3];
+    if (count == 0)
+        return false;
+    const double at_last = known[count - 1] - known[2 * count / 3];
     return growth > 0 && robust_trend_z(known, count, 1) > leak_trend &&
            at_last > leak_at_last * growth * length_s / 3;
 }
@@ -201,7 +202,7 @@ static void find_crowd(struct patient *patient)
         cause_counter(patient, id, SS_COUNTER_ID_THREAD_WAIT);
     const struct snap_resource *tree = cause_counter(patient, id, SS_COUNTER_ID_TREE_CPU);
     const struct snap_resource *busy = cause_counter(patient, id, SS_COUNTER_ID_CPU_BUSY);
-    const double cores = (double)snapshot_cores(patient->snapshot);
+    const double cores = cause_cores(patient);
 
     if (!threads || !wait || !tree || !busy || cores <= 0)
         return;

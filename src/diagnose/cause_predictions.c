@@ -46,7 +46,7 @@ void causes_of_predictions(struct patient *patient)
         const struct snap_span *span = &patient->snapshot->spans[i];
         const double ratio = span->quantiles.p99_ns / span->quantiles.p50_ns;
         if (!is_prediction(patient, span) || span->count < TAIL_CALLS ||
-            !(ratio >= tail_ratio))
+            !(span->quantiles.p50_ns > 0) || !(ratio >= tail_ratio))
             continue;
         const bool is_disturbed = cause_is_disturbed(patient, VALIDITY_WARN),
                    is_sure = span->count >= TAIL_CALLS_SURE && !is_disturbed;

@@ -79,11 +79,11 @@ static struct interval gain_of(const struct ranks *ranks, size_t rank,
     }
     const double half = interval_half_width(gain, count, scratch),
                  mean = sum / (double)count;
-    *kind = isfinite(half) ? SHARE_INTERVAL : SHARE_ESTIMATE;
-    if (!isfinite(half))
-        return (struct interval){mean * few_times_least, mean,
-                                 fmin(1, mean * few_times_most)};
-    return (struct interval){fmax(0, mean - half), mean, fmin(1, mean + half)};
+    const bool is_known = isfinite(half);
+    const double least = is_known ? fmax(0, mean - half) : mean * few_times_least,
+                 most = fmin(1, is_known ? mean + half : mean * few_times_most);
+    *kind = is_known ? SHARE_INTERVAL : SHARE_ESTIMATE;
+    return (struct interval){least, mean, most};
 }
 
 /* Whoever waits for it has the wait as communication: one cause, not two. */

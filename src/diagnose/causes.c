@@ -6,6 +6,15 @@
 #include <string.h>
 
 #include "model/snapshot_hot.h"
+#include "stepscope/counters.h"
+
+/* Warm-up and evaluation belong to a loop, but a step has no part in the latter. */
+static double part_of_loop(const struct snap_loop *loop, const char *of)
+{
+    if (!loop || loop->wall_ns <= 0 || strcmp(of, "the step") != 0)
+        return 1;
+    return fmin(1, (double)(loop->warmup_ns + loop->steady_ns) / (double)loop->wall_ns);
+}
 
 struct finding *cause_add(struct patient *patient, const char *id,
                           enum finding_severity severity, struct interval share,
@@ -20,6 +29,7 @@ struct finding *cause_add(struct patient *patient, const char *id,
                                 .severity = severity,
                                 .share = share,
                                 .of = of,
+                                .of_loop = part_of_loop(patient->loop, of),
                                 .kind = patient->has_few_steps ? SHARE_ESTIMATE
                                                                : SHARE_INTERVAL};
     cause_text(finding->advice, "%s", advice_for(id, patient->framework));
@@ -150,6 +160,15 @@ const struct snap_resource *cause_counter(struct patient *patient, const char *i
     if (!row)
         cause_without(patient, id, counter);
     return row;
+}
+
+double cause_cores(const struct patient *patient)
+{
+    const double cores = (double)snapshot_cores(patient->snapshot);
+    const struct snap_resource *limit =
+        snapshot_value(patient->snapshot, SS_COUNTER_ID_CGROUP_CPU_LIMIT, SNAP_ANY);
+
+    return limit && limit->last > 0 && limit->last < cores ? limit->last : cores;
 }
 
 struct finding *cause_find(const struct patient *patient, const char *id)

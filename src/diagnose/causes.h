@@ -41,6 +41,8 @@ bool cause_can_see(struct patient *patient, const char *id, unsigned stage);
 void cause_without(struct patient *patient, const char *id, unsigned counter);
 const struct snap_resource *cause_counter(struct patient *patient, const char *id,
                                           unsigned counter);
+/* Cores that the training may use: a container may have fewer than there are. 0: not known. */
+double cause_cores(const struct patient *patient);
 /* The first of what was found so far with this id; NULL: none. */
 struct finding *cause_find(const struct patient *patient, const char *id);
 

@@ -46,7 +46,7 @@ struct interval finding_gain(const struct finding *finding)
 /* What warns is before what does not; then the certain gain counts (rule book 11.4). */
 static double rank_of(const struct finding *finding)
 {
-    const double low = finding_gain(finding).low;
+    const double low = finding_gain(finding).low * finding->of_loop;
 
     return (finding->severity >= FINDING_WARN ? 10 : 0) + (isfinite(low) ? low : -1);
 }

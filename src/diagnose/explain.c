@@ -82,7 +82,7 @@ static const struct explanation explanations[] = {
      "changes. Tracing runs the Python code once to record what it computes; that takes much "
      "longer than a step.",
      "The stage compile within the steady steps from 2 % on, if one function was compiled at "
-     "least 5 times. Named is the function whose compiling took most time in these steps; why it "
+     "least 5 times, from 20 % on at least 3 times. Named is the function whose compiling took most time in these steps; why it "
      "was compiled again is known where torch.compile or TensorFlow tells it.",
      "Tensors instead of Python numbers as arguments, equal shapes, one function object that is "
      "made outside of the loop."},

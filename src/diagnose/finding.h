@@ -8,7 +8,7 @@
 
 enum finding_severity { FINDING_INFO, FINDING_WARN, FINDING_HIGH };
 
-enum { FINDING_TEXT_SIZE = 320, FINDINGS_MOST = 32, UNOBSERVABLE_MOST = 32 };
+enum { FINDING_TEXT_SIZE = 512, FINDINGS_MOST = 32, UNOBSERVABLE_MOST = 32 };
 
 /* What the two ends of a share are. */
 enum share_kind {
@@ -23,6 +23,7 @@ struct finding {
     struct interval share; /* of the step, or of `of`; NAN: none */
     enum share_kind kind;
     const char *of; /* "the step", "the loop", "the run" */
+    double of_loop; /* the part of the loop that this is: steps are not all of it */
     /* Texts; names of the run in them are untrusted. */
     char claim[FINDING_TEXT_SIZE];    /* what */
     char evidence[FINDING_TEXT_SIZE]; /* because */

@@ -77,6 +77,10 @@ static struct name_calls *new_row(struct track *track, uint32_t name)
     struct loop_calls *calls = &track->loop->calls;
     const bool is_callback = model->names.name[name].stage == SS_STAGE_CALLBACK;
     struct name_calls row = {.name = name};
+    if (calls->count == CALL_ROWS_MOST ||
+        (is_callback && calls->callbacks == CALLBACK_ROWS_MOST)) {
+        return NULL;
+    }
     if (!make_place(calls, name, model->names.count) ||
         (is_callback && !(row.callback = calloc(1, sizeof *row.callback)))) {
         model->error = SS_E_NOMEM;
@@ -84,6 +88,7 @@ static struct name_calls *new_row(struct track *track, uint32_t name)
     }
     if (is_callback) {
         spikes_init(&row.callback->spikes);
+        calls->callbacks++;
     }
     calls->row[calls->count++] = row;
     calls->place[name] = calls->count;

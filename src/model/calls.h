@@ -60,9 +60,13 @@ struct name_calls {
     struct callback_calls *callback; /* NULL: it is none */
 };
 
+/* Names of a loop, and callbacks of these, which take more memory: a file may have any number. What is above is
+ * known in the whole run only. */
+enum { CALL_ROWS_MOST = 4096, CALLBACK_ROWS_MOST = 512 };
+
 struct loop_calls {
     struct name_calls *row;
-    uint32_t count, capacity;
+    uint32_t count, capacity, callbacks;
     uint32_t *place; /* by number of the name: place in `row` + 1, 0: none */
     uint32_t places;
 };

@@ -45,7 +45,11 @@ static void fill_thread(const struct model *model, const struct thread *thread,
         out->wall_ns = out->segment_ns[SEGMENT_STARTUP_NS] = end - thread->begin_ns;
         return;
     }
-    struct track rest = *track; /* a copy: closing its gap changes nothing in the model */
+    /* Copies, without samples: closing the gap changes nothing in the model. */
+    struct thread alone = *thread;
+    struct track rest = *track;
+    alone.hot = NULL;
+    rest.thread = &alone;
     struct loop *open_loop = rest.loop;
     end = end > rest.cursor_ns ? end : rest.cursor_ns;
     rest.loop = NULL;

@@ -7,6 +7,9 @@ enum { ROLE_TRAINS = 1, ROLE_BATCHES = 2 };
 /* A stack may be taken at the edge of a span, and so be put to its stage: a few do not count. */
 enum { PART_NEEDED = 10 };
 
+/* Of one function; more has only a file that somebody made up, and each is compared with each. */
+enum { FUNCTION_FRAMES_MOST = 4096 };
+
 bool batches_init(struct batches *batches, const struct hot *hot)
 {
     *batches =
@@ -81,7 +84,8 @@ static uint64_t computing_in(const struct batches *batches,
 static void judge_function(struct batches *batches, const struct hot_frame *const *frames,
                            size_t count)
 {
-    if (!is_enough(batches, computing_in(batches, frames, count, NULL))) {
+    if (count > FUNCTION_FRAMES_MOST ||
+        !is_enough(batches, computing_in(batches, frames, count, NULL))) {
         return;
     }
     for (size_t i = 0; i < count; i++) {

@@ -123,7 +123,7 @@ void report_name(struct buf *out, struct ss_text text, struct ss_text object,
     buf_add(&owner, object.data, object.size);
     report_span_name(out, &(struct snap_span){.text = buf_text(&own),
                                               .object = buf_text(&owner),
-                                              .scope = scope});
+                                              .scope = (uint8_t)scope});
     out->failed |= own.failed || owner.failed;
     buf_release(&own);
     buf_release(&owner);

@@ -67,7 +67,7 @@ class SureTest(ReportTest):
         report = scripted.json.loads(self.check(["report", "--json", run], FINE).stdout)
         for found in report["findings"]:
             for text in ("claim", "evidence", "advice", "check", "unknown"):
-                self.assertLess(len(found[text]), 319, found)  # none is cut off
+                self.assertLess(len(found[text]), 511, found)  # none is cut off
                 self.assertTrue(found[text] or text == "unknown", (text, found))
         return report, self.report(run=run)
 

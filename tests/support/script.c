@@ -300,12 +300,25 @@ void script_check_books(const struct snapshot *snapshot)
     }
 }
 
-const struct snapshot *script_finish(struct script *script)
+static void tell_end(struct script *script)
 {
     for (uint32_t i = 0; i < script->processes; i++) {
         script->facts[i].end_ns = script->now;
         model_process(script->model, i, &script->facts[i]);
     }
+}
+
+void script_look(struct script *script)
+{
+    tell_end(script);
+    struct snapshot *snapshot = model_snapshot(script->model);
+    assert_non_null(snapshot);
+    snapshot_free(snapshot);
+}
+
+const struct snapshot *script_finish(struct script *script)
+{
+    tell_end(script);
     model_finish(script->model);
     script->snapshot = model_snapshot(script->model);
     assert_non_null(script->snapshot);

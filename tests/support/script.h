@@ -55,6 +55,9 @@ const struct ss_process *script_facts(const struct script *script, uint32_t proc
 /* Checks that books close: no segment is negative, segments and stages add up. */
 void script_check_books(const struct snapshot *snapshot);
 
+/* A snapshot in between, as of a run that goes on. */
+void script_look(struct script *script);
+
 /* Ends all and takes the books; checks them. */
 const struct snapshot *script_finish(struct script *script);
 const struct snap_span *script_find(const struct snapshot *snapshot, const char *text);

@@ -131,6 +131,23 @@ static void samples_belong_to_the_innermost_stage_around_them(void **state)
     script_free(play.script);
 }
 
+static void a_look_in_between_changes_nothing(void **state)
+{
+    (void)state;
+    struct play play = begin();
+    for (int i = 0; i < STEPS; i++) {
+        one_step(&play);
+        script_span(play.script, play.data, 0,
+                    10); /* the sample before is known to be in no span */
+        script_look(play.script);
+    }
+    script_point(play.script, SS_KIND_STEP, 1);
+    const struct snapshot *snapshot = script_finish(play.script);
+    assert_int_equal(count_at(snapshot, SS_STAGE_OTHER, "work"), STEPS);
+    assert_int_equal(count_at(snapshot, SS_STAGE_OTHER, "main"), STEPS);
+    script_free(play.script);
+}
+
 static void what_is_before_the_first_step_is_outside(void **state)
 {
     (void)state;
@@ -230,6 +247,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(samples_belong_to_the_innermost_stage_around_them),
+        cmocka_unit_test(a_look_in_between_changes_nothing),
         cmocka_unit_test(what_is_before_the_first_step_is_outside),
         cmocka_unit_test(what_is_between_epochs_is_outside),
         cmocka_unit_test(inside_evaluation_all_is_evaluation),
