@@ -20,7 +20,8 @@ static const char target[] = "CUDA events";
 
 struct pair {
     cuda_handle begin, end, stream;
-    ss_name name;
+    ss_name name;        /* of the call */
+    ss_name device_name; /* of the span, which must be known before the span ends */
     unsigned flags;
     ss_ticks told; /* when the host told the device to begin */
 };
@@ -222,7 +223,7 @@ static bool put_span(void)
     const ss_ticks length = ticks_of(length_ms);
     const ss_ticks start = find_start(pair, length, apart_ms);
     anchor = start;
-    ss_append(name_of(pair->name), start, start + length, pair->flags, 0);
+    ss_append(pair->device_name, start, start + length, pair->flags, 0);
     return true;
 }
 
@@ -261,6 +262,7 @@ static void record_begin(const struct hook_visit *visit, cuda_handle stream)
     if (is_fine(record_event(pair->begin, stream), "cuEventRecord")) {
         pair->stream = stream;
         pair->name = visit->name;
+        pair->device_name = name_of(visit->name);
         pair->flags = SS_FLAG_PRODUCER | (visit->open->head.flags & SS_FLAG_EVAL);
         pair->told = visit->start_ticks;
         open_depth = visit->depth;
