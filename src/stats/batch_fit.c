@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "stats/mix.h"
+#include "stats/order.h"
 #include "stats/robust.h"
 
 static const double knee_price = 0.15, left_out_error = 0.05, nearly_best = 0.95;
@@ -134,8 +136,7 @@ bool batch_fit_find(const struct batch_point *points, size_t count, struct batch
 
 static double next_uniform(uint64_t *state)
 {
-    *state = *state * 6364136223846793005u + 1442695040888963407u;
-    return ((double)(*state >> 11) + 0.5) / 9007199254740992.0;
+    return ((double)(mix_next(state) >> 11) + 0.5) / 9007199254740992.0;
 }
 
 /* Mean 0, standard deviation 1: Box and Muller. */
@@ -144,13 +145,6 @@ static double next_normal(uint64_t *state)
     const double radius = sqrt(-2 * log(next_uniform(state)));
 
     return radius * cos(6.283185307179586 * next_uniform(state));
-}
-
-static int compare(const void *a, const void *b)
-{
-    const double x = *(const double *)a, y = *(const double *)b;
-
-    return (x > y) - (x < y);
 }
 
 static double fixed_share(double each_ns, const struct batch_point *point)
@@ -174,7 +168,7 @@ struct interval batch_fit_fixed_share(const struct batch_point *points, size_t c
         const struct line line = line_through(drawn + fit->knee, count - fit->knee);
         shares[i] = fixed_share(line.each, &drawn[at]);
     }
-    qsort(shares, DRAWS, sizeof shares[0], compare);
+    qsort(shares, DRAWS, sizeof shares[0], order_doubles);
     return (struct interval){shares[DRAWS / 40], fixed_share(fit->each_ns, &points[at]),
                              shares[DRAWS - 1 - DRAWS / 40]};
 }

@@ -3,18 +3,12 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "stats/order.h"
 #include "stats/robust.h"
 
 static const double rarest = 0.15;    /* part of the values on one side */
 static const double apart = 0.1;      /* of the lower level */
 static const double in_valley = 0.05; /* part of the values between the levels */
-
-static int compare(const void *a, const void *b)
-{
-    const double x = *(const double *)a, y = *(const double *)b;
-
-    return (x > y) - (x < y);
-}
 
 /* First place of the upper side: where the two means differ most, weighed by how many they have. */
 static size_t best_cut(const double *sorted, size_t count)
@@ -48,7 +42,7 @@ void modes_find(const double *x, size_t count, double *scratch, struct modes *ou
     if (count < MODES_LEAST)
         return;
     memcpy(sorted, x, count * sizeof *x);
-    qsort(sorted, count, sizeof *sorted, compare);
+    qsort(sorted, count, sizeof *sorted, order_doubles);
     const size_t cut = best_cut(sorted, count);
     if (cut == 0)
         return;

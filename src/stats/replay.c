@@ -4,6 +4,9 @@
 #include <stdint.h>
 #include <stdlib.h>
 
+#include "stats/mix.h"
+#include "stats/order.h"
+
 enum { TIMES = 200, STEPS = 100, AHEAD_MOST = 256, DRAWN = 1024 };
 
 /* Times of batches, each as likely as the others. */
@@ -13,8 +16,7 @@ struct times {
 
 static unsigned next_random(uint64_t *state)
 {
-    *state = *state * 6364136223846793005u + 1442695040888963407u;
-    return (unsigned)(*state >> 33) % DRAWN;
+    return (unsigned)(mix_next(state) >> 33) % DRAWN;
 }
 
 /* How many standard deviations above the middle the largest of so many normal numbers is. */
@@ -108,13 +110,6 @@ static double play(const struct replay *replay, const struct times *times,
     return (queue.done - before) / steps;
 }
 
-static int compare(const void *a, const void *b)
-{
-    const double x = *(const double *)a, y = *(const double *)b;
-
-    return (x > y) - (x < y);
-}
-
 struct interval replay_step_ns(const struct replay *replay)
 {
     struct replay fits = *replay;
@@ -129,6 +124,6 @@ struct interval replay_step_ns(const struct replay *replay)
         steps[i] = play(&fits, &times, &random);
         sum += steps[i];
     }
-    qsort(steps, TIMES, sizeof steps[0], compare);
+    qsort(steps, TIMES, sizeof steps[0], order_doubles);
     return (struct interval){steps[TIMES / 20], sum / TIMES, steps[TIMES - TIMES / 20]};
 }
