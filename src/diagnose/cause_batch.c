@@ -21,13 +21,12 @@ static double size_of(const struct snap_loop *loop)
  * findings of its own, and larger batches are no cure for it. Where no stage is known, all of it. */
 static double computing_part(const struct snap_loop *loop)
 {
-    static const unsigned stages[] = {
-        SS_STAGE_TRANSFER, SS_STAGE_FORWARD, SS_STAGE_BACKWARD, SS_STAGE_OPTIMIZER,
-        SS_STAGE_COMPUTE,  SS_STAGE_COMM,    SS_STAGE_SYNC};
     double part = 0;
 
-    for (size_t i = 0; i < sizeof stages / sizeof stages[0]; i++)
-        part += (double)loop->stage[stages[i]].total_ns;
+    for (unsigned i = 0; i < SS_STAGE_COUNT; i++)
+        if (model_computes(i) || i == SS_STAGE_TRANSFER || i == SS_STAGE_COMM ||
+            i == SS_STAGE_SYNC)
+            part += (double)loop->stage[i].total_ns;
     return part > 0 && loop->steady_ns > 0 ? fmin(1, part / (double)loop->steady_ns) : 1;
 }
 

@@ -7,17 +7,6 @@
 
 enum { HEAVY_MOST = 3 };
 
-static const unsigned stages[] = {SS_STAGE_FORWARD, SS_STAGE_BACKWARD, SS_STAGE_OPTIMIZER,
-                                  SS_STAGE_COMPUTE};
-
-static bool computes(const struct snap_span *span)
-{
-    for (size_t k = 0; k < sizeof stages / sizeof stages[0]; k++)
-        if (span->stage == stages[k])
-            return true;
-    return false;
-}
-
 /* Appends the heaviest ones, with their shares of the step: "; heaviest: Net.forward 33 %, backward 41 %". Gives
  * how many there are. */
 static int say_heaviest(struct finding *finding, const struct snapshot *snapshot,
@@ -28,7 +17,8 @@ static int say_heaviest(struct finding *finding, const struct snapshot *snapshot
 
     for (size_t i = 0; i < snapshot->span_count && said < HEAVY_MOST; i++) {
         const struct snap_span *span = &snapshot->spans[i];
-        const bool is_wanted = own_names ? span->stage == SS_STAGE_USER : computes(span);
+        const bool is_wanted =
+            own_names ? span->stage == SS_STAGE_USER : model_computes(span->stage);
         if (!is_wanted || !(span->share.mid > heavy_least))
             continue;
         cause_more(finding->evidence, "%s%s %.0f %%", said++ ? ", " : title,
@@ -92,9 +82,11 @@ void causes_of_compute(struct patient *patient)
     struct interval share = {0, 0, 0};
     double busy = 0, looks = 0;
 
-    for (size_t k = 0; k < sizeof stages / sizeof stages[0]; k++) {
-        const struct snap_stage *stage = &patient->loop->stage[stages[k]];
-        const uint64_t *seen = patient->snapshot->resources.states[stages[k]];
+    for (unsigned k = 0; k < SS_STAGE_COUNT; k++) {
+        const struct snap_stage *stage = &patient->loop->stage[k];
+        const uint64_t *seen = patient->snapshot->resources.states[k];
+        if (!model_computes(k))
+            continue;
         if (stage->measured && isfinite(stage->share.low)) {
             share.low += stage->share.low;
             share.mid += stage->share.mid;

@@ -26,15 +26,13 @@ static int carrier_of(const struct snap_loop *loop)
 /* Whatever slows the machine down slows all stages down that compute; where there is one, it cannot be told. */
 static bool is_alike(const struct snap_loop *loop, int carrier)
 {
-    static const int computing[] = {SS_STAGE_FORWARD, SS_STAGE_BACKWARD,
-                                    SS_STAGE_OPTIMIZER, SS_STAGE_COMPUTE};
     double early = 0, late = 0;
 
     if (carrier < 0 || loop->is_asynchronous || loop->source == SOURCE_JIT)
         return true;
-    for (size_t i = 0; i < sizeof computing / sizeof computing[0]; i++) {
-        const struct snap_stage *stage = &loop->stage[computing[i]];
-        if (computing[i] != carrier && isfinite(stage->late_ns)) {
+    for (int i = 0; i < SS_STAGE_COUNT; i++) {
+        const struct snap_stage *stage = &loop->stage[i];
+        if (model_computes((unsigned)i) && i != carrier && isfinite(stage->late_ns)) {
             early += stage->early_ns;
             late += stage->late_ns;
         }

@@ -120,35 +120,24 @@ bool cause_can_see(struct patient *patient, const char *id, unsigned stage)
     return false;
 }
 
-/* Why a counter has no value here. */
-static const char *reason_without(const struct snapshot *snapshot, unsigned counter)
-{
-    const struct snap_resource *row = snapshot_resource(snapshot, counter, SNAP_ANY);
-
-    if (snapshot->resources.count == 0)
-        return "nobody watched the machine";
-    if (!row || row->state == SS_SYSTEM_ABSENT)
-        return "this machine does not count it";
-    return row->state == SS_SYSTEM_DENIED ? "we may not read the counter"
-                                          : "the loop ended before it was looked at";
-}
-
-static const char *needs_for(const struct snapshot *snapshot, unsigned counter)
-{
-    const struct snap_resource *row = snapshot_resource(snapshot, counter, SNAP_ANY);
-
-    if (snapshot->resources.count == 0)
-        return "start the training with `stepscope run`";
-    if (!row || row->state == SS_SYSTEM_ABSENT)
-        return "`stepscope doctor` says what this machine has";
-    return row->state == SS_SYSTEM_DENIED ? "`stepscope doctor` says who may"
-                                          : "a longer run";
-}
-
+/* Why the counter has no value here, and what would give it one. */
 void cause_without(struct patient *patient, const char *id, unsigned counter)
 {
-    cause_unobservable(patient, id, reason_without(patient->snapshot, counter),
-                       needs_for(patient->snapshot, counter));
+    const struct snapshot *snapshot = patient->snapshot;
+    const struct snap_resource *row = snapshot_resource(snapshot, counter, SNAP_ANY);
+
+    if (snapshot->resources.count == 0)
+        cause_unobservable(patient, id, "nobody watched the machine",
+                           "start the training with `stepscope run`");
+    else if (!row || row->state == SS_SYSTEM_ABSENT)
+        cause_unobservable(patient, id, "this machine does not count it",
+                           "`stepscope doctor` says what this machine has");
+    else if (row->state == SS_SYSTEM_DENIED)
+        cause_unobservable(patient, id, "we may not read the counter",
+                           "`stepscope doctor` says who may");
+    else
+        cause_unobservable(patient, id, "the loop ended before it was looked at",
+                           "a longer run");
 }
 
 const struct snap_resource *cause_counter(struct patient *patient, const char *id,

@@ -122,9 +122,7 @@ static int part_of(unsigned stage)
 /* Whoever reads a result first waits for what the device has been told to do. */
 static bool tells_device(unsigned stage)
 {
-    return stage == SS_STAGE_FORWARD || stage == SS_STAGE_BACKWARD ||
-           stage == SS_STAGE_COMPUTE || stage == SS_STAGE_OPTIMIZER ||
-           stage == SS_STAGE_INFER;
+    return model_computes(stage) || stage == SS_STAGE_INFER;
 }
 
 /* What is told apart of a call: all that nests in it is before it in the log. If it lets the device compute, it

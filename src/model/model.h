@@ -34,6 +34,13 @@ enum model_segment { MODEL_SEGMENTS(MODEL_ENUM_SEGMENT) MODEL_SEGMENT_COUNT };
 /* What makes the steps of a loop; a later one wins over an earlier one (rule 3). */
 enum step_source { SOURCE_NONE, SOURCE_JIT, SOURCE_UPDATES, SOURCE_TRAINER, SOURCE_USER };
 
+/* Stages in which the model itself is computed. */
+static inline bool model_computes(unsigned stage)
+{
+    return stage == SS_STAGE_FORWARD || stage == SS_STAGE_BACKWARD ||
+           stage == SS_STAGE_OPTIMIZER || stage == SS_STAGE_COMPUTE;
+}
+
 /* The name of a mark: from now on the host only queues work for a device. */
 #define MODEL_ASYNCHRONOUS_MARK "asynchronous device"
 /* And of one whose text is "FUNCTION (FILE:LINE): REASON": it is compiled again. */

@@ -3,6 +3,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "model/model.h"
+
 enum { ROLE_TRAINS = 1, ROLE_BATCHES = 2 };
 /* A stack may be taken at the edge of a span, and so be put to its stage: a few do not count. */
 enum { PART_NEEDED = 10 };
@@ -26,16 +28,10 @@ void batches_release(struct batches *batches)
     *batches = (struct batches){0};
 }
 
-static bool is_computing(uint32_t place)
-{
-    return place == SS_STAGE_FORWARD || place == SS_STAGE_BACKWARD ||
-           place == SS_STAGE_OPTIMIZER || place == SS_STAGE_COMPUTE;
-}
-
 /* Frames are numbered from 1 on, as in rows; 0 is none. */
 void batches_add(struct batches *batches, const struct hot_row *row)
 {
-    if (!is_computing(row->place)) {
+    if (!model_computes(row->place)) {
         return;
     }
     batches->all += row->count;
