@@ -1,6 +1,6 @@
 /* Where calls of a name were: in steps, outside of them, or in what is cut out of them; and what is told apart of a
  * callback. Times are in ns. */
-#include "support/script.h"
+#include "support/play.h"
 
 #include <math.h>
 #include <setjmp.h>
@@ -9,30 +9,25 @@
 
 #include <cmocka.h>
 
-enum { TRAIN = SS_FLAG_TRAIN, STEPS = 100, EPOCHS = 4, EVAL = CALLED_IN_CUT + CUT_EVAL };
+enum { STEPS = 100, EPOCHS = 4, IN_EVAL = CALLED_IN_CUT + CUT_EVAL };
 
 struct names {
     unsigned data, train, end, evaluate, test_end, epoch_end, save, sync, gc, fit;
 };
 
-static unsigned plain(struct script *s, const char *text, unsigned stage)
-{
-    return script_name(s, text, stage, SS_ROLE_NONE, SS_SCOPE_NONE, "");
-}
-
 static struct names names_of(struct script *s)
 {
     return (struct names){
-        .data = plain(s, "next", SS_STAGE_DATA),
+        .data = play_name(s, "next", SS_STAGE_DATA),
         .train = script_name(s, "train", SS_STAGE_COMPUTE, SS_ROLE_TRAIN_CALL, 0, ""),
-        .end = plain(s, "batch end", SS_STAGE_CALLBACK),
-        .evaluate = plain(s, "evaluate", SS_STAGE_EVAL),
-        .test_end = plain(s, "test end", SS_STAGE_CALLBACK),
-        .epoch_end = plain(s, "epoch end", SS_STAGE_CALLBACK),
-        .save = plain(s, "save", SS_STAGE_CHECKPOINT),
-        .sync = plain(s, "item", SS_STAGE_SYNC),
-        .gc = plain(s, "gc", SS_STAGE_GC),
-        .fit = plain(s, "fit", SS_STAGE_USER)};
+        .end = play_name(s, "batch end", SS_STAGE_CALLBACK),
+        .evaluate = play_name(s, "evaluate", SS_STAGE_EVAL),
+        .test_end = play_name(s, "test end", SS_STAGE_CALLBACK),
+        .epoch_end = play_name(s, "epoch end", SS_STAGE_CALLBACK),
+        .save = play_name(s, "save", SS_STAGE_CHECKPOINT),
+        .sync = play_name(s, "item", SS_STAGE_SYNC),
+        .gc = play_name(s, "gc", SS_STAGE_GC),
+        .fit = play_name(s, "fit", SS_STAGE_USER)};
 }
 
 /* 10 + 80 + 10 */
@@ -95,9 +90,9 @@ static void calls_inside_an_evaluation_are_in_no_step(void **state)
     const struct snap_span *test_end = script_find(snapshot, "test end");
     check_sum(test_end, CALLED_IN_STEP, 0, 0);
     check_sum(test_end, CALLED_BETWEEN, 0, 0);
-    check_sum(test_end, EVAL, 5 * EPOCHS, 500 * EPOCHS);
+    check_sum(test_end, IN_EVAL, 5 * EPOCHS, 500 * EPOCHS);
     assert_true(isnan(test_end->share.mid));
-    check_sum(script_find(snapshot, "evaluate"), EVAL, EPOCHS, 600 * EPOCHS);
+    check_sum(script_find(snapshot, "evaluate"), IN_EVAL, EPOCHS, 600 * EPOCHS);
     const struct snap_span *end = script_find(snapshot, "batch end");
     check_sum(end, CALLED_IN_STEP, STEPS, 10 * STEPS);
     assert_true(fabs(end->share.mid - 0.1) < 1e-9);
@@ -130,8 +125,8 @@ static void evaluation_that_nobody_names_is_known_afterwards(void **state)
     (void)state;
     struct script *s = script_new();
     struct names n = names_of(s);
-    const unsigned forward = plain(s, "forward", SS_STAGE_FORWARD);
-    const unsigned layer = plain(s, "layer", SS_STAGE_USER);
+    const unsigned forward = play_name(s, "forward", SS_STAGE_FORWARD);
+    const unsigned layer = play_name(s, "layer", SS_STAGE_USER);
     for (int i = 0; i < STEPS; i++) {
         one_step(s, &n);
         for (int k = 0; i % 10 == 9 && k < 3; k++) {
@@ -144,9 +139,9 @@ static void evaluation_that_nobody_names_is_known_afterwards(void **state)
     const struct snapshot *snapshot = script_finish(s);
     assert_int_equal(snapshot->loops[0].steps, STEPS);
     const struct snap_span *found = script_find(snapshot, "layer");
-    const uint64_t known = found->at[EVAL].count;
+    const uint64_t known = found->at[IN_EVAL].count;
     assert_in_range(known, 27, 30); /* the last ones have no step after them */
-    check_sum(found, EVAL, known, 40 * (int64_t)known);
+    check_sum(found, IN_EVAL, known, 40 * (int64_t)known);
     check_sum(found, CALLED_IN_STEP, 0, 0);
     script_free(s);
 }
@@ -191,7 +186,7 @@ static void a_callback_that_computes_waits_for_itself(void **state)
     (void)state;
     struct script *s = script_new();
     struct names n = names_of(s);
-    const unsigned predict = plain(s, "predict", SS_STAGE_INFER);
+    const unsigned predict = play_name(s, "predict", SS_STAGE_INFER);
     script_point(s, SS_KIND_LOOP_BEGIN, n.fit);
     for (int i = 0; i < STEPS; i++) {
         script_span(s, n.data, 0, 10);
@@ -285,7 +280,7 @@ static void a_step_may_have_any_number_of_spans(void **state)
     const int many = 3 * CALLS_WAITING_MOST;
     struct script *s = script_new();
     struct names n = names_of(s);
-    const unsigned layer = plain(s, "layer", SS_STAGE_USER);
+    const unsigned layer = play_name(s, "layer", SS_STAGE_USER);
     script_point(s, SS_KIND_LOOP_BEGIN, n.fit);
     for (int i = 0; i < 30; i++) {
         script_span(s, n.data, 0, 10);

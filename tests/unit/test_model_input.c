@@ -1,5 +1,5 @@
 /* What a loop gets to train on: samples of its batches, and waits for what workers make. Times are in ns. */
-#include "support/script.h"
+#include "support/play.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -13,22 +13,17 @@ struct names {
     unsigned samples, data, eval, forward, backward, adam, sgd, fetch;
 };
 
-static unsigned plain(struct script *s, const char *text, unsigned stage)
-{
-    return script_name(s, text, stage, SS_ROLE_NONE, SS_SCOPE_NONE, "");
-}
-
 static struct names names_of(struct script *s)
 {
     return (struct names){
-        .samples = plain(s, OWN_COUNTER_SAMPLES, SS_STAGE_DATA),
-        .data = plain(s, "next", SS_STAGE_DATA),
-        .eval = plain(s, "evaluate", SS_STAGE_EVAL),
-        .forward = plain(s, "forward", SS_STAGE_FORWARD),
-        .backward = plain(s, "backward", SS_STAGE_BACKWARD),
+        .samples = play_name(s, OWN_COUNTER_SAMPLES, SS_STAGE_DATA),
+        .data = play_name(s, "next", SS_STAGE_DATA),
+        .eval = play_name(s, "evaluate", SS_STAGE_EVAL),
+        .forward = play_name(s, "forward", SS_STAGE_FORWARD),
+        .backward = play_name(s, "backward", SS_STAGE_BACKWARD),
         .adam = script_name(s, "step", SS_STAGE_OPTIMIZER, SS_ROLE_UPDATE, 0, "Adam"),
         .sgd = script_name(s, "step", SS_STAGE_OPTIMIZER, SS_ROLE_UPDATE, 0, "SGD"),
-        .fetch = plain(s, "fetch", SS_STAGE_PRODUCE)};
+        .fetch = play_name(s, "fetch", SS_STAGE_PRODUCE)};
 }
 
 /* A wait for a batch; `samples` 0: nobody says how many it has. */

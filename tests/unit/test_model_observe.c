@@ -1,5 +1,5 @@
 /* model/observe: windows as they end, and sums of a loop between two looks. Times are in ns. */
-#include "support/script.h"
+#include "support/play.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -9,8 +9,6 @@
 #include <cmocka.h>
 
 #include "model/observe.h"
-
-enum { TRAIN = SS_FLAG_TRAIN };
 
 struct seen {
     int windows;
@@ -32,16 +30,11 @@ static void take(void *context, const struct model_window *window)
     assert_true(window->counted);
 }
 
-static unsigned plain(struct script *s, const char *text, unsigned stage)
-{
-    return script_name(s, text, stage, SS_ROLE_NONE, SS_SCOPE_NONE, "");
-}
-
 /* Marked steps of 10 + 30. */
 static void make_steps(struct script *s, int count)
 {
-    const unsigned data = plain(s, "next", SS_STAGE_DATA);
-    const unsigned compute = plain(s, "train", SS_STAGE_COMPUTE);
+    const unsigned data = play_name(s, "next", SS_STAGE_DATA);
+    const unsigned compute = play_name(s, "train", SS_STAGE_COMPUTE);
 
     for (int i = 0; i < count; i++) {
         script_point(s, SS_KIND_STEP, 8);
@@ -57,7 +50,7 @@ static void windows_come_when_they_end(void **state)
 
     (void)state;
     model_observe_windows(script_model(s), take, &seen);
-    script_point(s, SS_KIND_LOOP_BEGIN, plain(s, "fit", SS_STAGE_USER));
+    script_point(s, SS_KIND_LOOP_BEGIN, play_name(s, "fit", SS_STAGE_USER));
     make_steps(s, 5);
     assert_int_equal(seen.windows, 4); /* the fifth is still open */
     assert_int_equal(seen.steps_done, 4);
@@ -80,16 +73,16 @@ static void sums_of_a_loop_grow_with_its_pauses(void **state)
 
     (void)state;
     model_observe_windows(script_model(s), take, &seen);
-    script_point(s, SS_KIND_LOOP_BEGIN, plain(s, "fit", SS_STAGE_USER));
+    script_point(s, SS_KIND_LOOP_BEGIN, play_name(s, "fit", SS_STAGE_USER));
     script_point(s, SS_KIND_EPOCH_BEGIN, 7);
     make_steps(s, 3);
     assert_true(model_loop_totals(script_model(s), &seen.key, &totals));
     assert_int_equal(totals.eval_ns, 0);
     assert_int_equal(totals.epochs, 1);
     assert_false(model_loop_epoch(script_model(s), &seen.key, 0, &epoch));
-    script_span(s, plain(s, "evaluate", SS_STAGE_EVAL), 0, 500);
+    script_span(s, play_name(s, "evaluate", SS_STAGE_EVAL), 0, 500);
     script_point(s, SS_KIND_EPOCH_END, 0);
-    script_span(s, plain(s, "save", SS_STAGE_CHECKPOINT), 0, 70);
+    script_span(s, play_name(s, "save", SS_STAGE_CHECKPOINT), 0, 70);
     script_point(s, SS_KIND_LOOP_END, 0);
     assert_true(model_loop_totals(script_model(s), &seen.key, &totals));
     assert_int_equal(totals.eval_ns, 500);

@@ -134,9 +134,16 @@ def memory_available():
     return 1024 * int(lines["MemAvailable"].split()[0])
 
 
-def note_fixed_part(faults, small, small_steps, large, large_steps):
-    """What a step takes for any number of samples, if all else is in proportion to it: from steps
-    with batches of two sizes, that have ended. Those with small ones are kept."""
+def note_fixed_part(faults, train_with, small, small_count, large, large_count):
+    """What a step takes for any number of samples, if all else is in proportion to it: by so many steps of
+    train_with(size, steps) with batches of two sizes. Those with small ones are kept."""
+    def steps_with(size, count):
+        train_with(size, count)
+        faults.watch.end()
+        done, faults.watch.steps = faults.watch.steps, []
+        return done
+
+    small_steps, large_steps = steps_with(small, small_count), steps_with(large, large_count)
     small_s, large_s = (statistics.median(step["other"] for step in steps)
                         for steps in (small_steps, large_steps))
     each_s = (large_s - small_s) / (large - small)

@@ -109,15 +109,9 @@ def by_batch(faults, steps):
 
 def two_sizes(faults, steps):
     """Small batches, and then large ones for a new model."""
-    def train_with(size, steps):
-        arrays(faults, steps, size)
-        faults.watch.end()
-        done, faults.watch.steps = faults.watch.steps, []
-        return done
-
     small = faults.sizes.get("tiny", BATCH)
-    note_fixed_part(faults, small, train_with(small, steps), LARGE_BATCH,
-                    train_with(LARGE_BATCH, LARGE_STEPS))
+    note_fixed_part(faults, lambda size, count: arrays(faults, count, size), small, steps,
+                    LARGE_BATCH, LARGE_STEPS)
 
 
 class SlowNowAndThen(keras.layers.Layer):

@@ -202,13 +202,9 @@ def two_sizes(faults, steps):
                 faults.next_step()
                 stepscope.step(samples=size)
                 learn(model, optimizer, x, y)
-        faults.watch.end()
-        done, faults.watch.steps = faults.watch.steps, []
-        return done
 
     small = faults.sizes.get("tiny", BATCH)
-    note_fixed_part(faults, small, train_with(small, steps), LARGE_BATCH,
-                    train_with(LARGE_BATCH, LARGE_STEPS))
+    note_fixed_part(faults, train_with, small, steps, LARGE_BATCH, LARGE_STEPS)
 
 
 KINDS = {
