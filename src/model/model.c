@@ -328,6 +328,21 @@ bool model_is_supervisor(const struct model *model, uint32_t process)
            model->processes[process].facts.kind == SS_PROCESS_SUPERVISOR;
 }
 
+const struct thread *model_next_thread(const struct model *model,
+                                       struct thread_walk *walk)
+{
+    while (walk->lane < model->lane_count) {
+        const struct thread *thread = model->lanes[walk->lane++];
+        if (thread) {
+            return thread;
+        }
+    }
+    walk->ended = walk->lane++ == model->lane_count ? model->ended
+                  : walk->ended                     ? walk->ended->next
+                                                    : NULL;
+    return walk->ended;
+}
+
 static uint32_t process_of_pid(const struct model *model, uint32_t pid)
 {
     for (uint32_t i = model->process_count; i-- > 0;) {

@@ -224,6 +224,14 @@ struct model {
 
 bool model_is_supervisor(const struct model *model, uint32_t process);
 
+/* Goes through all threads, those of lanes first; begins with {0}. NULL: that was all. */
+struct thread_walk {
+    uint32_t lane;
+    const struct thread *ended; /* the last one that it gave, of those that have ended */
+};
+const struct thread *model_next_thread(const struct model *model,
+                                       struct thread_walk *walk);
+
 /* tree.c: nesting. Takes a span, gives whole items to phase_item(). */
 void tree_span(struct thread *thread, const struct ss_record *record);
 

@@ -69,27 +69,6 @@ static void fill_thread(const struct model *model, const struct thread *thread,
     out->wall_ns = end - thread->begin_ns;
 }
 
-static const struct thread *thread_at(const struct model *model, size_t index)
-{
-    if (index < model->lane_count) {
-        return model->lanes[index];
-    }
-    const struct thread *thread = model->ended;
-    for (index -= model->lane_count; thread && index > 0; index--) {
-        thread = thread->next;
-    }
-    return thread;
-}
-
-static size_t thread_slots(const struct model *model)
-{
-    size_t count = model->lane_count;
-    for (const struct thread *thread = model->ended; thread; thread = thread->next) {
-        count++;
-    }
-    return count;
-}
-
 static int64_t time_in_steps(const struct snap_loop *loop)
 {
     return loop->segment_ns[SEGMENT_WARMUP_NS] + loop->segment_ns[SEGMENT_STEADY_NS];
@@ -130,10 +109,11 @@ static void put_primary_first(struct snapshot *snapshot)
 
 static bool add_loops(const struct model *model, struct snapshot *snapshot)
 {
+    const struct thread *thread;
+    struct thread_walk first = {0}, second = {0};
     size_t count = 0;
-    for (size_t i = 0; i < thread_slots(model); i++) {
-        const struct thread *thread = thread_at(model, i);
-        const struct loop *loop = thread && thread->track ? thread->track->loops : NULL;
+    while ((thread = model_next_thread(model, &first))) {
+        const struct loop *loop = thread->track ? thread->track->loops : NULL;
         for (; loop; loop = loop->next) {
             count += loop->steps > 0;
         }
@@ -142,9 +122,8 @@ static bool add_loops(const struct model *model, struct snapshot *snapshot)
     if (!snapshot->loops) {
         return false;
     }
-    for (size_t i = 0; i < thread_slots(model); i++) {
-        const struct thread *thread = thread_at(model, i);
-        const struct loop *loop = thread && thread->track ? thread->track->loops : NULL;
+    while ((thread = model_next_thread(model, &second))) {
+        const struct loop *loop = thread->track ? thread->track->loops : NULL;
         for (; loop; loop = loop->next) {
             if (loop->steps > 0) {
                 struct snap_loop *out = &snapshot->loops[snapshot->loop_count++];
@@ -184,15 +163,18 @@ static void fill_silent(const struct ss_process *facts, struct snap_thread *out)
 
 static bool add_threads(const struct model *model, struct snapshot *snapshot)
 {
-    size_t slots = thread_slots(model);
-    snapshot->threads = calloc(slots ? slots : 1, sizeof *snapshot->threads);
+    const struct thread *thread;
+    struct thread_walk first = {0}, second = {0};
+    size_t count = 1; /* for fill_silent() */
+    while (model_next_thread(model, &first)) {
+        count++;
+    }
+    snapshot->threads = calloc(count, sizeof *snapshot->threads);
     if (!snapshot->threads) {
         return false;
     }
-    for (size_t i = 0; i < slots; i++) {
-        const struct thread *thread = thread_at(model, i);
-        bool wanted = thread && (snapshot->loop_count ? holds_loops(thread)
-                                                      : is_main(model, thread));
+    while ((thread = model_next_thread(model, &second))) {
+        bool wanted = snapshot->loop_count ? holds_loops(thread) : is_main(model, thread);
         if (wanted) {
             fill_thread(model, thread, snapshot,
                         &snapshot->threads[snapshot->thread_count++]);
@@ -204,10 +186,9 @@ static bool add_threads(const struct model *model, struct snapshot *snapshot)
                     &snapshot->threads[snapshot->thread_count++]);
     }
     for (size_t i = 1; snapshot->loop_count && i < snapshot->thread_count; i++) {
-        const struct snap_thread *thread = &snapshot->threads[i];
-        if (thread->process == snapshot->loops[0].process &&
-            thread->tid == snapshot->loops[0].tid) {
-            struct snap_thread primary = *thread;
+        const struct snap_thread primary = snapshot->threads[i];
+        if (primary.process == snapshot->loops[0].process &&
+            primary.tid == snapshot->loops[0].tid) {
             snapshot->threads[i] = snapshot->threads[0];
             snapshot->threads[0] = primary;
         }

@@ -40,19 +40,6 @@ static bool is_worker(const struct model *model, const struct thread *thread,
            (!own->known || !its->known || own->facts.rank == its->facts.rank);
 }
 
-/* Goes through all threads of a model: *next is 0 at first. NULL: that was all. */
-static const struct thread *next_thread(const struct model *model, uint32_t *next,
-                                        const struct thread *last)
-{
-    while (*next < model->lane_count) {
-        const struct thread *thread = model->lanes[(*next)++];
-        if (thread) {
-            return thread;
-        }
-    }
-    return (*next)++ == model->lane_count ? model->ended : last ? last->next : NULL;
-}
-
 static void take_worker(struct makers *makers, const struct batch_log *log)
 {
     const uint32_t kept = batch_log_kept(log);
@@ -72,11 +59,11 @@ static bool collect(const struct model *model, const struct thread *loop,
                     struct makers *makers)
 {
     const int64_t since_ns = batch_log_at(loop->log, 0)->start_ns;
-    const struct thread *thread = NULL;
-    uint32_t next = 0;
+    const struct thread *thread;
+    struct thread_walk walk = {0};
     makers->made = malloc(sizeof(struct made[WORKERS_MOST][BATCH_LOG_MADE]));
     while (makers->made && makers->workers < WORKERS_MOST &&
-           (thread = next_thread(model, &next, thread))) {
+           (thread = model_next_thread(model, &walk))) {
         if (is_worker(model, thread, loop, since_ns)) {
             take_worker(makers, thread->log);
         }
@@ -180,10 +167,10 @@ static void compare_workers(struct makers *makers, struct snap_input *out)
 bool snapshot_fill_input(const struct model *model, const struct snap_loop *loop,
                          struct snap_input *out)
 {
-    const struct thread *thread = NULL;
+    const struct thread *thread;
     struct makers makers = {0};
-    uint32_t next = 0;
-    while ((thread = next_thread(model, &next, thread)) &&
+    struct thread_walk walk = {0};
+    while ((thread = model_next_thread(model, &walk)) &&
            (thread->process != loop->process || thread->lane != loop->lane ||
             thread->tid != loop->tid)) {
     }
