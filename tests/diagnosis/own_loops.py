@@ -2,7 +2,7 @@
 
     own_loops.py torch|tape generator|body|both|next
 
-Prints which part of the time each of both took by this script's own clock, as JSON."""
+Prints, as JSON, seconds of each step by this script's own clock: all of it, and in both parts."""
 
 import json
 import os
@@ -10,10 +10,11 @@ import sys
 import time
 
 framework, mode = sys.argv[1:]
-STEPS, WARM = 250, 40
+STEPS = 250
 SLEEP_S = 0.005
 clock = time.perf_counter
 spent = {"generator": 0.0, "body": 0.0}
+steps = []
 
 
 def batches(make):
@@ -32,12 +33,13 @@ def wait():
     spent["body"] += clock() - start
 
 
-def begin(number):
-    """What was spent before the steps that count is not."""
+def begin():
+    """A step. What was spent until now is the one before."""
     global began
-    if number == WARM:
-        began = clock()
-        spent.update(generator=0.0, body=0.0)
+    now = clock()
+    steps.append({"all": now - began, **spent})
+    spent.update(generator=0.0, body=0.0)
+    began = now
 
 
 def with_torch():
@@ -48,17 +50,15 @@ def with_torch():
     make = lambda: torch.ones(128, 256)  # noqa: E731
     if mode == "next":
         iterator = batches(make)
-        number = 0
-        while number < STEPS:
+        for _ in range(STEPS):
             x = next(iterator)
-            begin(number)
+            begin()
             optimizer.zero_grad()
             model(x).sum().backward()
             optimizer.step()
-            number += 1
         return
-    for number, x in enumerate(batches(make)):
-        begin(number)
+    for x in batches(make):
+        begin()
         optimizer.zero_grad()
         model(x).sum().backward()
         optimizer.step()
@@ -70,8 +70,8 @@ def with_tape():
     import tensorflow as tf
     model = tf.keras.Sequential([tf.keras.layers.Dense(64) for _ in range(2)])
     optimizer = tf.keras.optimizers.SGD()
-    for number, x in enumerate(batches(lambda: tf.ones((32, 64)))):
-        begin(number)
+    for x in batches(lambda: tf.ones((32, 64))):
+        begin()
         with tf.GradientTape() as tape:
             loss = tf.reduce_sum(model(x))
         gradients = tape.gradient(loss, model.trainable_variables)
@@ -81,5 +81,5 @@ def with_tape():
 
 began = clock()
 with_torch() if framework == "torch" else with_tape()
-whole = clock() - began
-print(json.dumps({part: seconds / whole for part, seconds in spent.items()}))
+begin()
+print(json.dumps(steps[1:]))

@@ -23,13 +23,17 @@ def line_of(mark):
 
 class OwnCode(FrameworkTest):
     def train(self, framework, mode):
-        """The truth, the report and its findings by id. More samples than usual make intervals
-        narrow, so that it shows if they are wrong."""
+        """The true shares of the steady steps, the report and its findings by id. More samples than
+        usual make intervals narrow, so that it shows if they are wrong."""
         done = self.execute(self.recording([PYTHON, SCRIPT, framework, mode]),
                             STEPSCOPE_SAMPLE_HZ="100")
         report = self.report()
         self.assertNotIn("instrument-more", [f["id"] for f in report["findings"]])
-        return last_line(done), report, {f["id"]: f for f in reversed(report["findings"])}
+        first = report["steps"]["warmup"]
+        steady = last_line(done)[first:first + report["steps"]["steady"]["count"]]
+        whole = sum(step["all"] for step in steady)
+        truth = {part: sum(step[part] for step in steady) / whole for part in IDS}
+        return truth, report, {f["id"]: f for f in reversed(report["findings"])}
 
     def check(self, truth, found, part, function):
         """The line, and the size: a true 95 % interval may miss by a little now and then."""

@@ -34,7 +34,7 @@ class Ranks(TruthTest):
         for kind in KINDS:
             self.assertEqual(printed[kind]["digest"], plain[kind]["digest"], kind)
         self.check_ddp(found["ddp", 0], found["ddp", 1], printed["ddp"]["steps"])
-        self.check_fsdp2(found["fsdp2", 0])
+        self.check_fsdp2(found["fsdp2", 0], found["fsdp2", 1])
         self.check_async(found["async", 0], printed["async"]["steps"])
         self.check_records()
 
@@ -50,8 +50,9 @@ class Ranks(TruthTest):
         self.assertGreater(self.middle(first, "comm"), DELAY_NS / 2)
         self.assertGreater(self.middle(second, "backward"), DELAY_NS * 0.9)
 
-    def check_fsdp2(self, first):
+    def check_fsdp2(self, first, second):
         self.assertGreater(self.middle(first, "comm"), DELAY_NS / 2)
+        self.assertGreater(self.middle(second, "backward"), DELAY_NS * 0.9)
 
     def check_async(self, first, true):
         self.assert_steps(first, true, ("forward", "backward", "comm"), "async")

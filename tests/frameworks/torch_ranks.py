@@ -29,8 +29,6 @@ def compute(grad):
 def make_model(kind):
     torch.manual_seed(1)
     model = nn.Sequential(nn.Linear(8, 32), nn.ReLU(), nn.Linear(32, 1))
-    if dist.get_rank() == 1:
-        model[2].weight.register_hook(compute)
     if kind == "ddp":
         return DistributedDataParallel(model)
     if kind == "fsdp2":
@@ -58,6 +56,8 @@ def train(kind, watch):
         watch.next_step()
         with watch.stage("forward"):
             predicted = model(x)
+        if dist.get_rank() == 1:
+            predicted.register_hook(compute)
         loss = nn.functional.mse_loss(predicted, y)
         optimizer.zero_grad()
         with watch.stage("backward"):
