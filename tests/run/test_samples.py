@@ -1,8 +1,6 @@
 """What the supervisor samples, against what the kernel told the command itself; counters that are
-missing; disturbances that are made; what must not harm the command."""
+missing; what must not harm the command."""
 
-import contextlib
-import errno
 import glob
 import json
 import os
@@ -12,68 +10,11 @@ import struct
 import subprocess
 import unittest
 
-from running import BUILD, PROGRAM, RunTest, environment, is_running, wait_until
+from running import PROGRAM, environment, is_running, wait_until
+from sampling import LATEST, LOAD, NVML, SAMPLE_S, SamplesTest
 
-LOAD = os.path.join(BUILD, "load_maker")
-NVML = os.path.join(BUILD, "fake_nvml.so")
-LATEST = "stepscope-runs/latest"
-SOAK = os.environ.get("SOAK") == "1"
-SANITIZED = "asan" in os.path.basename(BUILD.rstrip("/"))  # then we cost more than we allow ourselves
-SAMPLE_S = 0.5  # until a new process is looked at ten times a second, and since its last look
 SLOW_SAMPLE_S = 1.5  # between two looks at all others
 SEGMENT, BEATS_AT, LOST_AT = 65536, 280, 16512  # bytes in the file of samples
-HOG = "while True: pass"
-CGROUPS = ("/sys/fs/cgroup/cpu", "/sys/fs/cgroup/unified", "/sys/fs/cgroup")
-
-
-class SamplesTest(RunTest):
-    def load(self, *words, before=(), after=(), options=("--quiet",), **env):
-        """Runs it; (what it said of itself, the report)."""
-        command = [*before, PROGRAM, "run", *options, "--", *after, LOAD, *words]
-        done = subprocess.run(command, cwd=self.folder, env=environment(**env), check=True,
-                              stdout=subprocess.PIPE, stderr=subprocess.PIPE,
-                              stdin=subprocess.DEVNULL, timeout=300)
-        return json.loads(done.stdout), self.report()
-
-    def load_script(self, script, *before):
-        """Runs a script of the shell; the report."""
-        subprocess.run([*before, PROGRAM, "run", "--quiet", "--", "/bin/sh", "-c", script],
-                       check=True, cwd=self.folder, env=environment(), timeout=300)
-        return self.report()
-
-    def records(self):
-        """System records of the run so far: (counter, time, value)."""
-        done = self.stepscope("dump", "--json", LATEST)
-        lines = map(json.loads, done.stdout.splitlines())
-        return [(line["name"], line["time_ns"], line["value"]) for line in lines
-                if line["kind"] == "system"]
-
-    def sample_file(self):
-        wait_until(lambda: glob.glob(self.path(LATEST, "s-*")), "a file of samples")
-        return glob.glob(self.path(LATEST, "s-*"))[0]
-
-    def need(self, *command):
-        """Skips the test where this cannot be done."""
-        if subprocess.run(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
-                          check=False).returncode != 0:
-            self.skipTest(f"{command[0]} cannot be used here")
-
-    def report(self):
-        done = subprocess.run([PROGRAM, "report", "--json", LATEST], check=True,
-                              cwd=self.folder, env=environment(), stdout=subprocess.PIPE)
-        return json.loads(done.stdout)
-
-    def counter(self, report, name):
-        """The only one, or the first."""
-        found = [c for c in report["resources"]["counters"] if c["counter"] == name]
-        self.assertTrue(found, name)
-        return found[0]
-
-    def stamp(self, report):
-        return {item["id"]: item for item in report["validity"]["items"]}
-
-    def assert_near(self, found, true, slack):
-        self.assertLessEqual(abs(found - true), max(0.02 * true, slack), (found, true))
 
 
 class Truth(SamplesTest):
@@ -146,100 +87,12 @@ class Truth(SamplesTest):
         report = self.load_script("for i in $(seq 300); do sleep 4 & done; wait")
         self.assertEqual(self.counter(report, "tree.processes")["max"], 301)
 
-    def test_the_newest_loop_is_watched(self):
-        _, report = self.load("3", "early", "threads", "9", "aside", options=())
-        threads = [counter["subject"] for counter in report["resources"]["counters"]
-                   if counter["counter"] == "thread.cpu" and counter["gained"] > 0.1e9]
-        self.assertEqual(len(threads), 1)
-        self.assertNotEqual(threads[0] >> 32, threads[0] & 0xffffffff)
-
     def test_a_process_of_another_namespace_is_not_taken_for_one_of_ours(self):
         self.need("unshare", "-pf", "true")
         _, report = self.load("2", after=["unshare", "-pf"])
         for counter in report["resources"]["counters"]:
             if counter["counter"].startswith(("process.", "thread.")) and counter["subject"]:
                 self.assertNotIn(1, (counter["subject"], counter["subject"] >> 32), counter)
-
-    def test_time_on_a_core_and_without_one(self):
-        core = str(min(os.sched_getaffinity(0)))
-        with contextlib.ExitStack() as stack:
-            for _ in range(2):
-                hog = subprocess.Popen(["taskset", "-c", core, "/usr/bin/python3", "-c", HOG])
-                stack.callback(hog.wait)
-                stack.callback(hog.kill)
-            said, report = self.load("4", after=["taskset", "-c", core])
-        self.assertGreater(said["waited_ns"], 0.2e9)
-        self.assert_near(self.counter(report, "thread.wait")["gained"], said["waited_ns"],
-                         SAMPLE_S * 1e9)
-        self.assert_near(self.counter(report, "thread.cpu")["gained"], said["ran_ns"],
-                         SAMPLE_S * 1e9)
-        self.assertGreater(self.counter(report, "thread.preemptions")["gained"], 10)
-        stamp = self.stamp(report)
-        self.assertEqual((stamp["preempted"]["level"], stamp["others"]["level"]), ("warn", "warn"))
-        self.assertEqual(report["validity"]["level"], "warn")
-
-    def test_a_stage_runs_or_waits(self):
-        _, report = self.load("6")
-        seen = report["resources"]["loop_threads"]
-        # One that was woken counts as running while it waits for a core on a busy machine.
-        for stage, runs in (("data", False), ("forward", True)):
-            looks = sum(seen[stage].values())
-            self.assertGreater(looks, 10)
-            share = seen[stage]["runs"] / looks
-            self.assertTrue(share > 0.8 if runs else share < 0.7, (stage, seen))
-
-    def test_a_limit_of_a_cgroup(self):
-        with self.cgroup(quota_us=20000, period_us=100000) as enter:
-            if not enter:
-                self.skipTest("no cgroup can be made here")
-            _, report = self.load("3", before=["/bin/sh", "-c", f'{enter}; exec "$@"', "sh"])
-        self.assertEqual(self.counter(report, "cgroup.cpu_limit")["last"], 0.2)
-        periods = self.counter(report, "cgroup.periods")["gained"]
-        hit = self.counter(report, "cgroup.throttled_periods")["gained"]
-        self.assertGreater(hit, 5)
-        self.assertGreater(self.counter(report, "cgroup.throttled")["gained"], 0)
-        item = self.stamp(report)["cgroup"]
-        self.assertEqual(item["level"], "warn")
-        self.assertAlmostEqual(item["value"], hit / periods, delta=0.2)
-
-    @contextlib.contextmanager
-    def cgroup(self, quota_us, period_us):
-        """Gives a line of shell that enters it; None if it cannot be made."""
-        for root in CGROUPS:
-            place = os.path.join(root, f"stepscope-test-{os.getpid()}")
-            try:
-                os.mkdir(place)
-            except OSError:
-                continue
-            try:
-                if os.path.exists(place + "/cpu.cfs_quota_us"):
-                    settings = {"cpu.cfs_period_us": str(period_us),
-                                "cpu.cfs_quota_us": str(quota_us)}
-                else:
-                    settings = {"cpu.max": f"{quota_us} {period_us}"}
-                try:
-                    for name, value in settings.items():
-                        with open(os.path.join(place, name), "w", encoding="ascii") as file:
-                            file.write(value)
-                except OSError:
-                    continue
-                yield f"echo $$ > {place}/cgroup.procs"
-                return
-            finally:
-                wait_until(lambda: self.is_removed(place), "the cgroup is empty")
-        yield None
-
-
-    @staticmethod
-    def is_removed(place):
-        try:
-            os.rmdir(place)
-        except OSError as busy:
-            if busy.errno != errno.EBUSY:
-                raise
-            return False
-        return True
-
 
 class Missing(SamplesTest):
     def test_nothing_fails_without_the_files_of_the_kernel(self):
@@ -368,18 +221,6 @@ class Gpus(SamplesTest):
         _, report = self.load("4", STEPSCOPE_NVML=self.path("library"))
         self.assertEqual(self.counter(report, "gpu.busy")["state"], "absent")
         self.assertGreater(self.counter(report, "memory.available")["mean"], 0)
-
-
-class Quiet(SamplesTest):
-    def test_nothing_is_said_of_what_did_not_happen(self):
-        """Other programs on the machine, steal and pressure are real where they show."""
-        for _ in range(20 if SOAK else 3):
-            _, report = self.load("1")
-            stamp = self.stamp(report)
-            for item in ("clock", "cgroup", "swap", "dropped", *(() if SANITIZED else ("cost",))):
-                self.assertEqual(stamp[item]["level"], "ok", stamp[item])
-            for item in ("frequency", "heat"):
-                self.assertIn(stamp[item]["level"], ("ok", "unseen"), stamp[item])
 
 
 if __name__ == "__main__":

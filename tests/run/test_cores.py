@@ -1,0 +1,120 @@
+"""What the supervisor says of the cores that a command got, and disturbances that are made; it runs
+alone (tests/run_all), because others beside it would be disturbances too."""
+
+import contextlib
+import errno
+import os
+import subprocess
+import unittest
+
+from running import BUILD, wait_until
+from sampling import SAMPLE_S, SamplesTest
+
+SOAK = os.environ.get("SOAK") == "1"
+SANITIZED = "asan" in os.path.basename(BUILD.rstrip("/"))  # then we cost more than we allow ourselves
+HOG = "while True: pass"
+CGROUPS = ("/sys/fs/cgroup/cpu", "/sys/fs/cgroup/unified", "/sys/fs/cgroup")
+
+
+class Cores(SamplesTest):
+    def test_the_newest_loop_is_watched(self):
+        _, report = self.load("3", "early", "threads", "9", "aside", options=())
+        threads = [counter["subject"] for counter in report["resources"]["counters"]
+                   if counter["counter"] == "thread.cpu" and counter["gained"] > 0.1e9]
+        self.assertEqual(len(threads), 1)
+        self.assertNotEqual(threads[0] >> 32, threads[0] & 0xffffffff)
+
+    def test_time_on_a_core_and_without_one(self):
+        core = str(min(os.sched_getaffinity(0)))
+        with contextlib.ExitStack() as stack:
+            for _ in range(2):
+                hog = subprocess.Popen(["taskset", "-c", core, "/usr/bin/python3", "-c", HOG])
+                stack.callback(hog.wait)
+                stack.callback(hog.kill)
+            said, report = self.load("4", after=["taskset", "-c", core])
+        self.assertGreater(said["waited_ns"], 0.2e9)
+        self.assert_near(self.counter(report, "thread.wait")["gained"], said["waited_ns"],
+                         SAMPLE_S * 1e9)
+        self.assert_near(self.counter(report, "thread.cpu")["gained"], said["ran_ns"],
+                         SAMPLE_S * 1e9)
+        self.assertGreater(self.counter(report, "thread.preemptions")["gained"], 10)
+        stamp = self.stamp(report)
+        self.assertEqual((stamp["preempted"]["level"], stamp["others"]["level"]), ("warn", "warn"))
+        self.assertEqual(report["validity"]["level"], "warn")
+
+    def test_a_stage_runs_or_waits(self):
+        _, report = self.load("6")
+        seen = report["resources"]["loop_threads"]
+        # One that was woken counts as running while it waits for a core on a busy machine.
+        for stage, runs in (("data", False), ("forward", True)):
+            looks = sum(seen[stage].values())
+            self.assertGreater(looks, 10)
+            share = seen[stage]["runs"] / looks
+            self.assertTrue(share > 0.8 if runs else share < 0.7, (stage, seen))
+
+    def test_a_limit_of_a_cgroup(self):
+        with self.cgroup(quota_us=20000, period_us=100000) as enter:
+            if not enter:
+                self.skipTest("no cgroup can be made here")
+            _, report = self.load("3", before=["/bin/sh", "-c", f'{enter}; exec "$@"', "sh"])
+        self.assertEqual(self.counter(report, "cgroup.cpu_limit")["last"], 0.2)
+        periods = self.counter(report, "cgroup.periods")["gained"]
+        hit = self.counter(report, "cgroup.throttled_periods")["gained"]
+        self.assertGreater(hit, 5)
+        self.assertGreater(self.counter(report, "cgroup.throttled")["gained"], 0)
+        item = self.stamp(report)["cgroup"]
+        self.assertEqual(item["level"], "warn")
+        self.assertAlmostEqual(item["value"], hit / periods, delta=0.2)
+
+    @contextlib.contextmanager
+    def cgroup(self, quota_us, period_us):
+        """Gives a line of shell that enters it; None if it cannot be made."""
+        for root in CGROUPS:
+            place = os.path.join(root, f"stepscope-test-{os.getpid()}")
+            try:
+                os.mkdir(place)
+            except OSError:
+                continue
+            try:
+                if os.path.exists(place + "/cpu.cfs_quota_us"):
+                    settings = {"cpu.cfs_period_us": str(period_us),
+                                "cpu.cfs_quota_us": str(quota_us)}
+                else:
+                    settings = {"cpu.max": f"{quota_us} {period_us}"}
+                try:
+                    for name, value in settings.items():
+                        with open(os.path.join(place, name), "w", encoding="ascii") as file:
+                            file.write(value)
+                except OSError:
+                    continue
+                yield f"echo $$ > {place}/cgroup.procs"
+                return
+            finally:
+                wait_until(lambda: self.is_removed(place), "the cgroup is empty")
+        yield None
+
+    @staticmethod
+    def is_removed(place):
+        try:
+            os.rmdir(place)
+        except OSError as busy:
+            if busy.errno != errno.EBUSY:
+                raise
+            return False
+        return True
+
+
+class Quiet(SamplesTest):
+    def test_nothing_is_said_of_what_did_not_happen(self):
+        """Other programs on the machine, steal and pressure are real where they show."""
+        for _ in range(20 if SOAK else 3):
+            _, report = self.load("1")
+            stamp = self.stamp(report)
+            for item in ("clock", "cgroup", "swap", "dropped", *(() if SANITIZED else ("cost",))):
+                self.assertEqual(stamp[item]["level"], "ok", stamp[item])
+            for item in ("frequency", "heat"):
+                self.assertIn(stamp[item]["level"], ("ok", "unseen"), stamp[item])
+
+
+if __name__ == "__main__":
+    unittest.main()
