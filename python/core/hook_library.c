@@ -2,7 +2,8 @@
  * the GIL: they record, and call on. A row says what the function is:
  *
  *   ends "duration_us"  f(microseconds): something that took so long ends now; it is appended
- *   ends "batch"        f(amount): a batch was got, or none if the amount is 0; it is counted
+ *   ends "batch"        f(bytes): a batch was got, or none if there are none; it is counted, and it is
+ *                       the argument of the wait (stage data) that the same thread tells of
  *   else                a span around a function of up to six integers or pointers */
 #include "hook_got.h"
 #include "hook_technique.h"
@@ -12,11 +13,72 @@ enum { SLOTS = 8 };
 struct served {
     struct hook_got got;
     const struct hook_point *point;
-    bool is_used;
+    bool is_used; /* by a hook, or one that was let go */
+    bool is_laid;
 };
 static struct served served[SLOTS];
 
 uint64_t hook_batches;
+
+/* A wait and the size of its batch are told one after the other, and versions differ in which is
+ * first: it is kept until the other one comes. */
+static _Thread_local struct {
+    const struct hook_point *point; /* of a wait whose size is not known yet */
+    ss_ticks start, end;
+    long bytes; /* of a batch whose wait is not known yet */
+    ss_ticks bytes_at;
+    unsigned missed; /* waits in a row whose size never came */
+} told __attribute__((tls_model(SS_TLS_MODEL)));
+enum { MISSED_MOST = 3 };
+static bool sizes_are_told;
+
+static void put_wait(const struct hook_point *point, ss_ticks start, ss_ticks end,
+                     long bytes)
+{
+    ss_append(point->name, start, end, point->flags, bytes);
+}
+
+static bool has_sizes(const struct hook_point *point)
+{
+    return point->is_data && told.missed < MISSED_MOST &&
+           __atomic_load_n(&sizes_are_told, __ATOMIC_RELAXED);
+}
+
+static void tell_duration(const struct hook_point *point, long us)
+{
+    const ss_ticks now = ss_now();
+    const ss_ticks took = ss_ticks_of_ns(us * 1000);
+    const ss_ticks start = now > took ? now - took : now;
+    if (told.point) {
+        put_wait(told.point, told.start, told.end, 0);
+        told.point = NULL;
+        told.missed++;
+    }
+    if (!has_sizes(point)) {
+        put_wait(point, start, now, 0);
+    } else if (told.bytes_at + ss_ticks_of_ns(1000) >
+               start) { /* inside it, as microseconds go */
+        put_wait(point, start, now, told.bytes);
+        told.bytes_at = 0;
+    } else {
+        told.point = point;
+        told.start = start;
+        told.end = now;
+    }
+}
+
+static void tell_batch(long bytes)
+{
+    __atomic_add_fetch(&hook_batches, bytes > 0, __ATOMIC_RELAXED);
+    told.missed = 0;
+    if (told.point) {
+        put_wait(told.point, told.start, told.end, bytes);
+        told.point = NULL;
+    } else {
+        told.bytes = bytes;
+        told.bytes_at = ss_now();
+    }
+}
 
 typedef long (*integers)(long, long, long, long, long, long);
 
@@ -29,13 +91,11 @@ static long around(unsigned slot, const long *a)
         return original(a[0], a[1], a[2], a[3], a[4], a[5]);
     }
     if (point->options & HOOK_BATCH) {
-        __atomic_add_fetch(&hook_batches, a[0] > 0, __ATOMIC_RELAXED);
+        tell_batch(a[0]);
         return original(a[0], a[1], a[2], a[3], a[4], a[5]);
     }
     if (point->options & HOOK_DURATION) {
-        const ss_ticks now = ss_now();
-        const ss_ticks took = ss_ticks_of_ns(a[0] * 1000);
-        ss_append(point->name, now > took ? now - took : now, now, point->flags, 0);
+        tell_duration(point, a[0]);
         return original(a[0], a[1], a[2], a[3], a[4], a[5]);
     }
     ss_begin(point->name, point->flags);
@@ -66,6 +126,16 @@ static struct served *free_slot(struct hook *hook)
     return NULL;
 }
 
+static const char *patch(struct served *me, const struct hook *hook)
+{
+    const char *reason = hook_got_patch(&me->got, replacements[hook->slot]);
+    me->is_laid = !reason;
+    if (!reason && (me->point->options & HOOK_BATCH)) {
+        __atomic_store_n(&sizes_are_told, true, __ATOMIC_RELAXED);
+    }
+    return reason;
+}
+
 static const char *lay_first(struct hook *hook, const char *library, const char *symbol)
 {
     struct served *me = free_slot(hook);
@@ -77,7 +147,7 @@ static const char *lay_first(struct hook *hook, const char *library, const char 
         return reason;
     }
     me->point = hook->points;
-    reason = hook_got_patch(&me->got, replacements[hook->slot]);
+    reason = patch(me, hook);
     if (reason) {
         hook_got_release(&me->got);
         return reason;
@@ -91,7 +161,7 @@ static const char *lay(struct hook *hook)
 {
     struct served *me = hook->place;
     if (me) { /* again: what it calls is known, and may be in use */
-        return hook_got_patch(&me->got, replacements[hook->slot]);
+        return patch(me, hook);
     }
     const char *library = hook->owner ? PyUnicode_AsUTF8(hook->owner) : NULL;
     const char *symbol = library ? PyUnicode_AsUTF8(hook->attribute) : NULL;
@@ -104,13 +174,17 @@ static const char *lay(struct hook *hook)
 static const char *restore(struct hook *hook)
 {
     struct served *me = hook->place;
+    me->is_laid = false;
+    if (hook->points->options & HOOK_BATCH) {
+        __atomic_store_n(&sizes_are_told, false, __ATOMIC_RELAXED);
+    }
     return hook_got_restore(&me->got) ? NULL : "something else replaced it since";
 }
 
 void hook_library_check(void)
 {
     for (unsigned i = 0; i < SLOTS; i++) {
-        if (served[i].is_used && hook_is_on) {
+        if (served[i].is_laid && hook_is_on) {
             hook_got_check(&served[i].got);
         }
     }

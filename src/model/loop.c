@@ -317,6 +317,7 @@ static void add_to_window(struct track *track, const struct step *step, int64_t 
     }
     window->samples += step->samples;
     window->batches += step->work.batches;
+    window->bytes += step->work.bytes;
     bool sync = step->work.marks & WORK_SYNC;
     loop->synced = loop->synced || (loop->async && sync);
     if (!loop->async || sync || window->steps >= WINDOW_LONGEST) {

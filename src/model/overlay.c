@@ -4,34 +4,39 @@
 #include <string.h>
 
 /* Spans come in the order of their ends, so a new one can only reach back into the last ones. */
-static void add(struct overlays *overlays, int64_t start_ns, int64_t end_ns)
+static void add(struct overlays *overlays, struct overlay one)
 {
     overlays->seen++;
     while (overlays->count > 0 &&
-           overlays->window[overlays->count - 1].end_ns >= start_ns) {
+           overlays->window[overlays->count - 1].end_ns >= one.start_ns) {
         const struct overlay *last = &overlays->window[--overlays->count];
-        start_ns = last->start_ns < start_ns ? last->start_ns : start_ns;
-        end_ns = last->end_ns > end_ns ? last->end_ns : end_ns;
+        one.start_ns = last->start_ns < one.start_ns ? last->start_ns : one.start_ns;
+        one.end_ns = last->end_ns > one.end_ns ? last->end_ns : one.end_ns;
+        one.bytes += last->bytes;
+        one.batches += last->batches;
     }
     if (overlays->count == OVERLAYS_KEPT) {
         memmove(overlays->window, overlays->window + 1,
                 (OVERLAYS_KEPT - 1) * sizeof overlays->window[0]);
         overlays->count--;
     }
-    overlays->window[overlays->count++] = (struct overlay){start_ns, end_ns};
+    overlays->window[overlays->count++] = one;
 }
 
 void overlay_add(struct thread *thread, enum ss_stage stage,
                  const struct ss_record *record)
 {
     struct model_process_facts *process = &thread->model->processes[thread->process];
+    const int64_t arg = record->u.arg;
+    const bool has_size = stage == SS_STAGE_DATA && arg > 0 && arg <= BYTES_MOST;
     if (record->flags & SS_FLAG_FAILED) { /* there are waits, and they are not seen */
         if (thread->track && thread->track->loop) {
             thread->track->loop->data_hidden = true;
         }
     } else {
         add(stage == SS_STAGE_COMPILE ? &process->compiles : &process->waits,
-            record->start_ns, record->end_ns);
+            (struct overlay){record->start_ns, record->end_ns, has_size ? arg : 0,
+                             has_size});
     }
 }
 
@@ -50,4 +55,16 @@ int64_t overlay_take(struct overlays *overlays, int64_t start_ns, int64_t end_ns
     }
     overlays->count = kept;
     return total;
+}
+
+void overlay_add_batches(const struct overlays *waits, const struct item *item)
+{
+    const bool is_counted = item->stage == SS_STAGE_DATA; /* it is a batch itself */
+    for (int i = waits->count - 1; i >= 0 && waits->window[i].end_ns > item->start_ns;
+         i--) {
+        if (waits->window[i].end_ns <= item->end_ns) {
+            item->work->bytes += waits->window[i].bytes;
+            item->work->batches += is_counted ? 0 : waits->window[i].batches;
+        }
+    }
 }

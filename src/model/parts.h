@@ -28,6 +28,7 @@ enum {
 };
 
 static const int64_t SAMPLES_MOST = INT64_C(1) << 40; /* of a step; more is nonsense */
+static const int64_t BYTES_MOST = INT64_C(1) << 36;   /* of a batch */
 
 /* A span that no other but user spans surround, with all that nests in it; or the begin or end of an
  * epoch, where it waits with them. */
@@ -185,6 +186,9 @@ struct thread {
 
 struct overlay {
     int64_t start_ns, end_ns;
+    int64_t
+        bytes; /* of batches that it waited for, and how many; those without a size do not count */
+    int32_t batches;
 };
 
 struct overlays {
@@ -258,6 +262,9 @@ uint64_t *calls_looks(struct track *track, uint32_t name);
 void overlay_add(struct thread *thread, enum ss_stage stage,
                  const struct ss_record *record);
 int64_t overlay_take(struct overlays *overlays, int64_t start_ns, int64_t end_ns);
+
+/* Adds to an item what was got inside of it. */
+void overlay_add_batches(const struct overlays *waits, const struct item *item);
 
 /* jit.c: rule 9. Holds items back until it is known which function trains. */
 void jit_item(struct track *track, struct item *item);

@@ -90,6 +90,7 @@ bool series_add(struct series *series, const struct series_window *window)
     memcpy(parts, window->stage_ns, sizeof window->stage_ns);
     parts[SERIES_SAMPLES] = window->samples;
     parts[SERIES_BATCHES] = window->batches;
+    parts[SERIES_BYTES] = window->bytes;
     const struct cells_window cell = {.first_step = series->steps,
                                       .steps = window->steps,
                                       .start_ns = window->start_ns,

@@ -14,6 +14,7 @@ enum {
     SERIES_CHUNKS = 32,
     SERIES_SAMPLES = SS_STAGE_COUNT, /* part of the cells: samples trained */
     SERIES_BATCHES,                  /* and batches (micro-batches) */
+    SERIES_BYTES,                    /* of those */
     SERIES_PARTS,
     SERIES_SLOWEST = 16
 };
@@ -46,7 +47,7 @@ struct series_window {
     int64_t time_ns;
     uint32_t stages;                  /* bits: stages that it has, as in struct work */
     int64_t stage_ns[SS_STAGE_COUNT]; /* OTHER: the remainder; they add up to time_ns */
-    int64_t samples, batches;
+    int64_t samples, batches, bytes;
 };
 
 /* 0 or SS_E_NOMEM. */

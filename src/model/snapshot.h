@@ -89,9 +89,10 @@ struct snap_loop {
     double mad_ns, spike_tax; /* NAN: not known */
     int64_t max_step;
     int64_t more_steps_needed;                  /* for the mean to +- 2 %; 0: enough */
-    struct interval steps_per_s, samples_per_s; /* steady; NAN samples: not known */
-    double overall_steps_per_s;                 /* with everything between them */
-    struct snap_stage stage[SS_STAGE_COUNT];    /* [OTHER] is the remainder */
+    struct interval steps_per_s, samples_per_s; /* steady; NAN: not known */
+    struct interval batches_per_s, bytes_per_s;
+    double overall_steps_per_s;              /* with everything between them */
+    struct snap_stage stage[SS_STAGE_COUNT]; /* [OTHER] is the remainder */
     /* What a device took for the calls of a stage, by its own events, as a share of steady time; NAN: not
      * known. It is beside the step, no part of it. */
     struct interval device[SS_STAGE_COUNT];

@@ -28,10 +28,11 @@ void batches_release(struct batches *batches)
     *batches = (struct batches){0};
 }
 
-/* Frames are numbered from 1 on, as in rows; 0 is none. */
+/* Frames are numbered from 1 on, as in rows; 0 is none. Where calls return before the work is done, it is waited for
+ * elsewhere. */
 void batches_add(struct batches *batches, const struct hot_row *row)
 {
-    if (!model_computes(row->place)) {
+    if (!model_computes(row->place) && row->place != SS_STAGE_SYNC) {
         return;
     }
     batches->all += row->count;

@@ -1,9 +1,9 @@
 /* Which stacks are the loop's getting of its next batch, though no span says so.
  *
- * The training is where samples of computing stages are: a function that has a tenth of them is one in which the
- * loop is, or below it. Of a stack, the innermost such function tells: if it gets the next item of a `for` in
- * whose body the training is, or has called a generator of the script otherwise (next()), the batch is made. Inner
- * loops that train nothing, and generators that something else asks, do not count. */
+ * The training is where samples of stages are that compute, or wait for what computes: a function that has a tenth
+ * of them is one in which the loop is, or below it. Of a stack, the innermost such function tells: if it gets the
+ * next item of a `for` in whose body the training is, or has called a generator of the script otherwise (next()), the
+ * batch is made. Inner loops that train nothing, and generators that something else asks, do not count. */
 #ifndef MODEL_SNAPSHOT_BATCHES_H
 #define MODEL_SNAPSHOT_BATCHES_H
 

@@ -262,6 +262,32 @@ static void fill_change(const struct cells *cells, int64_t start, struct snap_lo
     }
 }
 
+static void fill_rates(const struct loop *loop, int64_t start, struct snap_loop *out)
+{
+    const struct cells *cells = &loop->series.cells;
+    const struct interval unknown = {NAN, NAN, NAN};
+    out->steps_per_s = steady_rate(cells, start, CELLS_STEPS);
+    out->samples_per_s = unknown;
+    if (loop->samples > 0) {
+        out->samples_per_s = steady_rate(cells, start, SERIES_SAMPLES);
+    } else if (loop->plan[3] > 0) {
+        double batch = (double)loop->plan[3];
+        out->samples_per_s =
+            (struct interval){out->steps_per_s.low * batch, out->steps_per_s.mid * batch,
+                              out->steps_per_s.high * batch};
+    }
+    out->batches_per_s = out->bytes_per_s = unknown;
+    if (loop->data_shared) { /* nobody knows whose they are */
+        return;
+    }
+    if (cells_sum(cells, start, SERIES_BATCHES) > 0) {
+        out->batches_per_s = steady_rate(cells, start, SERIES_BATCHES);
+    }
+    if (cells_sum(cells, start, SERIES_BYTES) > 0) {
+        out->bytes_per_s = steady_rate(cells, start, SERIES_BYTES);
+    }
+}
+
 static void fill_steady(const struct loop *loop, struct snap_loop *out)
 {
     const struct cells *cells = &loop->series.cells;
@@ -281,16 +307,7 @@ static void fill_steady(const struct loop *loop, struct snap_loop *out)
         out->quantiles.p50_ns > 0 ? out->step_ns.mid / out->quantiles.p50_ns - 1 : NAN;
     out->more_steps_needed =
         steady_more_needed(cells, start, WANTED_PRECISION) * out->window_steps;
-    out->steps_per_s = steady_rate(cells, start, CELLS_STEPS);
-    out->samples_per_s = (struct interval){NAN, NAN, NAN};
-    if (loop->samples > 0) {
-        out->samples_per_s = steady_rate(cells, start, SERIES_SAMPLES);
-    } else if (loop->plan[3] > 0) {
-        double batch = (double)loop->plan[3];
-        out->samples_per_s =
-            (struct interval){out->steps_per_s.low * batch, out->steps_per_s.mid * batch,
-                              out->steps_per_s.high * batch};
-    }
+    fill_rates(loop, start, out);
     fill_change(cells, start, out);
 }
 

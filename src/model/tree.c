@@ -303,7 +303,8 @@ static void log_batch(struct thread *thread, unsigned stage,
                       const struct ss_record *record)
 {
     const bool is_made = stage == SS_STAGE_PRODUCE;
-    if ((is_made || stage == SS_STAGE_DATA) && !(record->flags & SS_FLAG_FAILED) &&
+    if ((is_made || stage == SS_STAGE_DATA) &&
+        !(record->flags & (SS_FLAG_FAILED | SS_FLAG_OVERLAY)) &&
         !(record->nest & SS_NEST_CLOSED)) {
         batch_log_add(&thread->log, is_made, record);
     }

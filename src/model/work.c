@@ -22,6 +22,7 @@ void work_add(struct work *to, const struct work *from)
         }
     }
     to->samples += from->samples;
+    to->bytes += from->bytes;
     to->batches += from->batches;
     to->updates += from->updates;
     to->update_owner = to->update_owner ? to->update_owner : from->update_owner;

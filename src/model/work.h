@@ -29,7 +29,7 @@ enum work_marks {
 struct work {
     int64_t cut_ns[CUT_COUNT]; /* evaluation, prediction, checkpoint outside callbacks */
     int64_t late_compile_ns;   /* of stage compile: after the first update in here */
-    int64_t samples;           /* of the batches below; 0: not known */
+    int64_t samples, bytes;    /* of the batches below; 0: not known */
     int32_t batches;           /* waits for data that gave one */
     int32_t updates;
     uint32_t update_owner; /* whose the first update was; 0: none */

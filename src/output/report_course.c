@@ -167,10 +167,15 @@ static void say_extent(struct report *report)
 
     buf_printf(&page->value, "%s steps/s with all between the steps",
                digits_text(text, loop->overall_steps_per_s));
-    if (isfinite(loop->samples_per_s.mid))
-        buf_printf(&page->value, "; %s%s samples/s",
-                   report_has_statistics(loop) ? "steady " : "",
+    const char *before = report_has_statistics(loop) ? "; steady " : "; ";
+    if (isfinite(loop->samples_per_s.mid)) {
+        buf_printf(&page->value, "%s%s samples/s", before,
                    digits_text(text, loop->samples_per_s.mid));
+        before = ", ";
+    }
+    if (isfinite(loop->bytes_per_s.mid))
+        buf_printf(&page->value, "%s%s/s of input", before,
+                   units_bytes(text, (uint64_t)fmin(loop->bytes_per_s.mid, 1e18)));
     page_field(page, "Over all");
     say_evaluation(report);
     if (loop->steps > 0 && loop->batches > loop->steps + loop->steps / 2) {

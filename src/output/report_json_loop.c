@@ -163,6 +163,8 @@ static void put_throughput(struct json *json, const struct snap_loop *loop)
     json_begin_object(json, "throughput");
     report_json_interval(json, "steps_per_s", "steps_per_s_ci", loop->steps_per_s);
     report_json_interval(json, "samples_per_s", "samples_per_s_ci", loop->samples_per_s);
+    report_json_interval(json, "batches_per_s", "batches_per_s_ci", loop->batches_per_s);
+    report_json_interval(json, "bytes_per_s", "bytes_per_s_ci", loop->bytes_per_s);
     json_double(json, "overall_steps_per_s", loop->overall_steps_per_s);
     json_end_object(json);
 }
@@ -262,6 +264,8 @@ static struct snap_loop no_loop(void)
     return (struct snap_loop){.step_ns = unknown,
                               .steps_per_s = unknown,
                               .samples_per_s = unknown,
+                              .batches_per_s = unknown,
+                              .bytes_per_s = unknown,
                               .overall_steps_per_s = NAN,
                               .left_ns = unknown,
                               .quantiles = none,

@@ -13,6 +13,9 @@ CASES = {  # steps, and what makes them
 }
 
 
+BATCH_BYTES = 16 * (8 + 1) * 4
+
+
 class Loops(KerasTest):
     def test_loops(self):
         reports = self.compare_many("tf_loops.py", *CASES)
@@ -24,8 +27,19 @@ class Loops(KerasTest):
             self.assertEqual([hook for hook in report["hooks"] if hook["reason"]], [], case)
             if case not in ("whole_epoch", "over_iterator"):
                 self.assertGreater(report["books"]["eval_ns"], 0, case)
+            self.check_bytes(case, report)
         self.check_stages(reports)
         self.check_names(reports)
+
+    def check_bytes(self, case, report):
+        rate = report["throughput"]
+        batches = rate["batches_per_s"] / rate["steps_per_s"]
+        # What the first call gets, while it is traced, is not known; replicas get parts, ahead of time.
+        if case in ("whole_epoch", "over_iterator", "mirrored"):
+            self.assertTrue(0.75 <= batches <= 1.25, (case, batches))
+            return
+        self.assertAlmostEqual(batches, 1, 6, case)
+        self.assertAlmostEqual(rate["bytes_per_s"] / rate["batches_per_s"], BATCH_BYTES, 3, case)
 
     def check_stages(self, reports):
         for case in ("eager", "two_optimizers"):

@@ -367,6 +367,8 @@ static void put_loop(FILE *out, const struct snap_loop *loop)
     put_interval(out, "step", loop->step_ns);
     put_interval(out, "steps/s", loop->steps_per_s);
     put_interval(out, "samples/s", loop->samples_per_s);
+    put_interval(out, "batches/s", loop->batches_per_s);
+    put_interval(out, "bytes/s", loop->bytes_per_s);
     put_interval(out, "left", loop->left_ns);
     put_stages(out, loop);
     put_course(out, loop);

@@ -1,6 +1,7 @@
 /* What other threads do inside a loop's own call (rule 10 of docs/step-model.md). Times are in ns. */
 #include "support/script.h"
 
+#include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -12,7 +13,7 @@ enum { STEPS = 5 };
 
 struct call {
     struct script *s;
-    unsigned train, wait, compile, fit;
+    unsigned train, wait, compile, fit, gc;
 };
 
 static struct call call_new(void)
@@ -24,7 +25,8 @@ static struct call call_new(void)
                     SS_SCOPE_NONE, "model"),
         script_name(s, "GetNext", SS_STAGE_DATA, SS_ROLE_NONE, SS_SCOPE_NONE, ""),
         script_name(s, "XLA compile", SS_STAGE_COMPILE, SS_ROLE_NONE, SS_SCOPE_NONE, ""),
-        script_name(s, "fit", SS_STAGE_USER, SS_ROLE_NONE, SS_SCOPE_NONE, "")};
+        script_name(s, "fit", SS_STAGE_USER, SS_ROLE_NONE, SS_SCOPE_NONE, ""),
+        script_name(s, "gc", SS_STAGE_GC, SS_ROLE_NONE, SS_SCOPE_NONE, "")};
 }
 
 /* 100 in all, `ns` of it with an overlay; 2 after it. */
@@ -66,6 +68,72 @@ static void compilation_is_no_computing(void **state)
     script_free(c.s);
 }
 
+/* 100, of which 10 at the end are waited for a batch. */
+static void get_batch(const struct call *c, unsigned name, unsigned flags, int64_t bytes)
+{
+    script_begin(c->s, name, flags);
+    script_pass(c->s, 90);
+    script_lane(c->s, 2);
+    script_begin(c->s, c->wait, SS_FLAG_OVERLAY);
+    script_pass(c->s, 10);
+    script_end(c->s, 0, bytes);
+    script_lane(c->s, 3);
+    script_span(c->s, c->gc, 0, 0); /* of others, in between */
+    script_lane(c->s, 1);
+    script_end(c->s, 0, 1);
+}
+
+static void assert_bytes(const struct snap_loop *loop, double a_step)
+{
+    const double steady_s = (double)loop->steady_ns / 1e9;
+    const double batches = loop->batches_per_s.mid * steady_s;
+    const double bytes = loop->bytes_per_s.mid * steady_s;
+    assert_true(fabs(batches - (double)loop->steady_steps) < 1e-6);
+    assert_true(fabs(bytes - a_step * (double)loop->steady_steps) < 1e-3);
+}
+
+/* What an evaluation or a callback gets is not trained with, and a size may be nonsense. */
+static void batches_have_their_size(void **state)
+{
+    (void)state;
+    struct call c = call_new();
+    const unsigned eval =
+        script_name(c.s, "evaluate", SS_STAGE_EVAL, SS_ROLE_NONE, SS_SCOPE_NONE, "m");
+    const unsigned callback =
+        script_name(c.s, "log", SS_STAGE_CALLBACK, SS_ROLE_NONE, SS_SCOPE_BATCH_END, "c");
+    script_point(c.s, SS_KIND_LOOP_BEGIN, c.fit);
+    for (int i = 0; i < 100; i++) {
+        get_batch(&c, c.train, SS_FLAG_TRAIN, i == 0 ? INT64_MAX : i == 1 ? -5 : 4000);
+        get_batch(&c, i % 10 == 9 ? eval : callback, 0, 777);
+    }
+    script_point(c.s, SS_KIND_LOOP_END, 0);
+    const struct snap_loop *loop = loop_of(c.s);
+    assert_int_equal(loop->steps, 100);
+    assert_int_equal(loop->batches, 98);
+    assert_int_equal(loop->steady_steps, 100);
+    const double bytes = loop->bytes_per_s.mid * (double)loop->steady_ns / 1e9;
+    assert_true(fabs(bytes - 4000. * 98) < 1e-3);
+    script_free(c.s);
+}
+
+/* A loop that asks for its batches itself: each wait is a batch, and has the size that was told inside. */
+static void a_wait_of_the_loop_has_the_size_of_its_batch(void **state)
+{
+    (void)state;
+    struct call c = call_new();
+    const unsigned next =
+        script_name(c.s, "next", SS_STAGE_DATA, SS_ROLE_NONE, SS_SCOPE_NONE, "tf.data");
+    for (int i = 0; i < 100; i++) {
+        get_batch(&c, next, 0, 2000);
+        step(&c, c.wait, 0);
+    }
+    const struct snap_loop *loop = loop_of(c.s);
+    assert_int_equal(loop->batches, 100);
+    assert_int_equal(loop->steps, 100);
+    assert_bytes(loop, 2000);
+    script_free(c.s);
+}
+
 static void waits_that_are_not_seen_are_not_zero(void **state)
 {
     (void)state;
@@ -92,6 +160,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(compilation_is_no_computing),
+        cmocka_unit_test(batches_have_their_size),
+        cmocka_unit_test(a_wait_of_the_loop_has_the_size_of_its_batch),
         cmocka_unit_test(waits_that_are_not_seen_are_not_zero),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

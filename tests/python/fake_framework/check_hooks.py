@@ -494,6 +494,29 @@ class Adapters(HookCase):
         self.assertEqual([s["arg"] for s in self.spans(work)], [4, 2, 4, 4])
         self.assertEqual(_core.hook_batches() - before, 11)
 
+    def test_the_size_of_a_batch_is_the_argument_of_its_wait(self):
+        libraries = [ctypes.CDLL(os.path.join(os.environ["STEPSCOPE_BUILD"], "got_caller_%s.so" % way))
+                     for way in ("lazy", "now")]
+        wait, batch = (library.got_caller_wait for library in libraries)
+        self.lay(Hook("got_caller_lazy:usleep", "data", "wait", "library", flags=("overlay",),
+                      ends="duration_us"),
+                 Hook("got_caller_now:usleep", "data", "batch", "library", ends="batch"))
+
+        def work():
+            for size in (30, 40):
+                wait(10)
+                batch(size)
+            batch(50)  # other versions tell it before
+            wait(200_000)
+            batch(60)  # its wait was not seen
+            wait(10)
+            batch(0)  # the end of the data
+            for _ in range(6):
+                wait(10)  # no size comes, and after three of them none is waited for
+
+        self.assertEqual([(s["name"], s["arg"]) for s in self.spans(work)],
+                         [("wait", size) for size in (30, 40, 50, *[0] * 7)])
+
 
 if __name__ == "__main__":
     unittest.main()
