@@ -43,9 +43,12 @@ static int compare(const void *a, const void *b)
     return (x->size > y->size) - (x->size < y->size);
 }
 
-static struct batch_point point_of(const struct snap_loop *loop)
+enum time_of { OF_COMPUTING, OF_STEP };
+
+static struct batch_point point_of(const struct snap_loop *loop, enum time_of which)
 {
-    const double part = computing_part(loop), time = loop->quantiles.p50_ns;
+    const double part = which == OF_STEP ? 1 : computing_part(loop),
+                 time = loop->quantiles.p50_ns;
 
     return (struct batch_point){
         .size = size_of(loop),
@@ -56,7 +59,8 @@ static struct batch_point point_of(const struct snap_loop *loop)
 
 /* Each size once, by size; the primary loop is the first that is asked. A median, so that the first steps
  * of a short loop do not count. */
-static size_t collect(const struct snapshot *snapshot, struct batch_point *points)
+static size_t collect(const struct snapshot *snapshot, enum time_of which,
+                      struct batch_point *points)
 {
     size_t count = 0;
 
@@ -67,7 +71,7 @@ static size_t collect(const struct snapshot *snapshot, struct batch_point *point
             is_new = fmax(points[k].size, size_of(loop)) >=
                      sizes_apart * fmin(points[k].size, size_of(loop));
         if (is_new)
-            points[count++] = point_of(loop);
+            points[count++] = point_of(loop, which);
     }
     if (count > 1)
         qsort(points, count, sizeof *points, compare);
@@ -135,23 +139,26 @@ static enum finding_severity severity_of(double low, const struct batch_fit *fit
     return by_share < most ? by_share : most;
 }
 
-/* What has no stage may be fixed as well: at most all of it. */
-static struct interval share_of_step(struct interval share, const struct snap_loop *loop)
+/* That of computing; at most that of the whole step, of which callbacks and code of the script may be fixed, too. */
+static struct interval share_of_step(struct interval share, const struct patient *patient,
+                                     size_t at)
 {
-    const double part = computing_part(loop),
-                 other = loop->stage[SS_STAGE_OTHER].share.high;
+    const double part = computing_part(patient->loop);
+    struct interval out = {share.low * part, share.mid * part, share.high * part};
+    struct batch_point points[BATCH_FIT_MOST];
+    const size_t count = collect(patient->snapshot, OF_STEP, points);
+    struct batch_fit fit;
 
-    const double most =
-        fmin(1, share.high * part + (part < 1 && isfinite(other) ? other : 0));
-
-    return (struct interval){share.low * part, share.mid * part, most};
+    if (batch_fit_find(points, count, &fit))
+        out.high = fmax(out.high, batch_fit_fixed_share(points, count, &fit, at).high);
+    return out;
 }
 
 /* Who trains with several sizes wants to know what they cost, so little is said as well. */
 void causes_of_batch_size(struct patient *patient)
 {
     struct batch_point points[BATCH_FIT_MOST];
-    const size_t count = collect(patient->snapshot, points);
+    const size_t count = collect(patient->snapshot, OF_COMPUTING, points);
     struct batch_fit fit;
 
     if (count < 2 || !is_usable(patient->loop)) {
@@ -169,7 +176,7 @@ void causes_of_batch_size(struct patient *patient)
     const bool gains = fit.best_size > own->size &&
                        samples_gain(patient, fit.best_size) > 1 + step_matters;
     const struct interval share =
-        share_of_step(batch_fit_fixed_share(points, count, &fit, at), patient->loop);
+        share_of_step(batch_fit_fixed_share(points, count, &fit, at), patient, at);
     struct finding *finding =
         cause_add(patient, "overhead-bound",
                   gains ? severity_of(share.low, &fit) : FINDING_INFO, share, "the step");

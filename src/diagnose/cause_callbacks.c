@@ -157,6 +157,7 @@ static void find_in_steps(struct patient *patient, const struct snap_span *span)
         cause_more(finding->claim, " itself, and waits for the device another %.1f %%",
                    100 * (all.mid - own.mid));
     }
+    finding->leaves_cold = !(busy_part(callback).low >= callback_busy);
     say_calls(finding, patient, span);
     say_busy(finding, callback);
     say_parts(finding, callback, CALLED_IN_STEP, CALLED_IN_STEP);

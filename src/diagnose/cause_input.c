@@ -100,8 +100,13 @@ static void say_reading(struct finding *finding, const struct patient *patient)
                                                          SS_COUNTER_ID_PSI_IO, SNAP_ANY),
                                *read = snapshot_value(patient->snapshot,
                                                       SS_COUNTER_ID_TREE_READ, SNAP_ANY);
+    double all;
+    const double faults = cause_major_faults(patient, &all);
     char rate[UNITS_SIZE];
 
+    if (faults * fault_ns / 1e9 >= faults_share)
+        cause_more(finding->evidence,
+                   "; memory had to be read from the disk %.0f times a second", faults);
     if (!stalled || !(stalled->mean / 1e9 >= io_limits.warn))
         return;
     cause_more(finding->evidence, "; something waited for a disk %.0f %% of the time",
@@ -308,6 +313,7 @@ void causes_of_input(struct patient *patient)
                         stage_bands, "the step");
     if (!finding)
         return;
+    finding->leaves_cold = cause_may_wait(patient, SS_STAGE_DATA);
     say_evidence(finding, patient);
     advise_input(finding, patient);
     predict(finding, patient);

@@ -82,21 +82,30 @@ static void find_disturbances(struct patient *patient)
     join_throttled(patient);
 }
 
-/* In all processes: what a worker waits for, the loop waits for sooner or later. */
-static void find_faults(struct patient *patient)
+double cause_major_faults(const struct patient *patient, double *all)
 {
     const struct snap_resources *resources = &patient->snapshot->resources;
-    double per_s = 0, all = 0;
+    double per_s = 0;
 
-    if (!cause_counter(patient, "page-faults", SS_COUNTER_ID_PROCESS_MAJOR_FAULTS))
-        return;
+    *all = 0;
     for (size_t i = 0; i < resources->count; i++) {
         const struct snap_resource *row = &resources->rows[i];
         if (row->counter == SS_COUNTER_ID_PROCESS_MAJOR_FAULTS && isfinite(row->mean)) {
             per_s += row->mean;
-            all += row->gained;
+            *all += row->gained;
         }
     }
+    return per_s;
+}
+
+/* In all processes: what a worker waits for, the loop waits for sooner or later. */
+static void find_faults(struct patient *patient)
+{
+    double all;
+    const double per_s = cause_major_faults(patient, &all);
+
+    if (!cause_counter(patient, "page-faults", SS_COUNTER_ID_PROCESS_MAJOR_FAULTS))
+        return;
     const double share = per_s * fault_ns / 1e9;
     if (share < faults_share)
         return;
@@ -115,7 +124,7 @@ static void find_faults(struct patient *patient)
                "%.0f such reads in all (the kernel calls them major faults)", all);
     cause_text(finding->check, "fewer of them in the next run");
     cause_text(finding->unknown,
-               "how long each took: a disk answers within 0.1 to 10 ms");
+               "how long each took: a disk answers within 0.05 to 10 ms");
 }
 
 /* What the training may still get: of the machine, or up to the limit of its cgroup if that is nearer. Files that
@@ -201,20 +210,26 @@ static void find_crowd(struct patient *patient)
     const struct snap_resource *wait =
         cause_counter(patient, id, SS_COUNTER_ID_THREAD_WAIT);
     const struct snap_resource *tree = cause_counter(patient, id, SS_COUNTER_ID_TREE_CPU);
-    const struct snap_resource *busy = cause_counter(patient, id, SS_COUNTER_ID_CPU_BUSY);
+    const struct snap_resource *busy =
+        snapshot_value(patient->snapshot, SS_COUNTER_ID_CPU_BUSY, SS_ALL_CPUS);
     const double cores = cause_cores(patient);
 
+    if (!busy)
+        cause_without(patient, id, SS_COUNTER_ID_CPU_BUSY);
     if (!threads || !wait || !tree || !busy || cores <= 0)
         return;
     const double share = wait->mean / 1e9;
-    /* Its own processes fill the cores, and its loop waits for one. */
+    /* Its loop waits for a core, and there is hardly anybody else who has one. */
     if (threads->mean < threads_per_core * cores || share < crowded_wait ||
-        tree->mean / 1e9 < crowded_cores * cores)
+        tree->mean < crowded_own * busy->mean)
         return;
     struct finding *preempted = cause_find(patient, "preempted");
     const struct interval range = {share * waited_least, share,
                                    fmin(1, share * waited_most)};
-    struct finding *finding = cause_add(patient, id, FINDING_WARN, range, "the loop");
+    const bool is_full = tree->mean / 1e9 >= crowded_cores * cores;
+    struct finding *finding = cause_add(
+        patient, id, is_full || share >= crowded_surely ? FINDING_WARN : FINDING_INFO,
+        range, "the loop");
     if (!finding)
         return;
     finding->kind = SHARE_ESTIMATE;

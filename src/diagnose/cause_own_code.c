@@ -101,6 +101,7 @@ static void add_own(struct patient *patient, const struct own_code *code)
         cause_more(finding->claim, "spread over %d lines, most of all ", code->lines);
     cause_more(finding->claim, "at %s:%" PRIu32 " (%s)", code->line->at.file,
                code->line->at.line, code->line->at.function);
+    finding->leaves_cold = cause_may_wait(patient, SS_STAGE_OTHER);
     describe(finding, patient, code);
 }
 
@@ -140,6 +141,7 @@ static void add_unnamed(struct patient *patient, const struct own_code *code)
 
     if (!finding)
         return;
+    finding->leaves_cold = cause_may_wait(patient, SS_STAGE_OTHER);
     if ((double)code->trainer >= unnamed_trainer * (double)unnamed) {
         if (share.low < stage_bands.high)
             finding->severity = FINDING_INFO; /* nobody can name what is not theirs */

@@ -88,6 +88,7 @@ void causes_of_own_input(struct patient *patient)
     if (!finding)
         return;
     finding->kind = SHARE_ESTIMATE;
+    finding->leaves_cold = cause_may_wait(patient, SS_STAGE_OTHER);
     describe(finding, patient, count);
     advise(finding, patient->framework);
 }

@@ -77,6 +77,8 @@ void causes_of_stages(struct patient *patient)
         if (!finding)
             continue;
         cause_say_stage(finding, patient, stages[i].stage, stages[i].what);
+        finding->leaves_cold =
+            stages[i].stage == SS_STAGE_GC || cause_may_wait(patient, stages[i].stage);
         cause_say_line(finding, patient, stages[i].stage);
         cause_text(finding->check, "%s", stages[i].check);
         if (stages[i].stage == SS_STAGE_SYNC)

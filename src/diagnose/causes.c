@@ -178,6 +178,11 @@ double cause_busy(const struct patient *patient, unsigned stage)
     return all >= LOOKS_NEEDED ? (double)seen[0] / (double)all : NAN;
 }
 
+bool cause_may_wait(const struct patient *patient, unsigned stage)
+{
+    return !(cause_busy(patient, stage) >= mostly_busy);
+}
+
 const struct snap_hot_line *cause_hot_line(const struct patient *patient, unsigned stage)
 {
     const struct snap_hot *hot = &patient->snapshot->hot;

@@ -41,6 +41,8 @@ bool cause_can_see(struct patient *patient, const char *id, unsigned stage);
 void cause_without(struct patient *patient, const char *id, unsigned counter);
 const struct snap_resource *cause_counter(struct patient *patient, const char *id,
                                           unsigned counter);
+/* Major faults a second, of all processes; how many in all. */
+double cause_major_faults(const struct patient *patient, double *all);
 /* Cores that the training may use: a container may have fewer than there are. 0: not known. */
 double cause_cores(const struct patient *patient);
 /* The first of what was found so far with this id; NULL: none. */
@@ -55,6 +57,9 @@ struct interval cause_cut_share(const struct patient *patient, int64_t ns, doubl
 
 /* Part of the time in steps that callbacks save or evaluate, where that is warned of. */
 double cause_cut_in_steps(const struct patient *patient);
+
+/* Whether the thread may have waited while that stage had it: it was not seen to work most of the time. */
+bool cause_may_wait(const struct patient *patient, unsigned stage);
 
 /* Part of the looks at loop threads in which they ran while a stage had them; NAN below 20. */
 double cause_busy(const struct patient *patient, unsigned stage);
@@ -82,6 +87,7 @@ void causes_of_compiling(struct patient *patient); /* retrace-storm, compile-hea
 void causes_of_callbacks(struct patient *patient); /* callback-bound */
 void causes_of_own_input(struct patient *patient); /* input-bound, by samples */
 void causes_of_own_code(struct patient *patient);  /* user-code, instrument-more */
+void causes_of_own_waits(struct patient *patient); /* user-code, in the forward pass */
 void causes_of_cuts(
     struct patient *patient); /* eval-heavy, checkpoint-heavy, setup-heavy */
 void causes_over_time(struct patient *patient);      /* drift, periodic-pause, bimodal */

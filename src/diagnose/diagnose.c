@@ -5,10 +5,10 @@
 #include <string.h>
 
 static void (*const causes[])(struct patient *patient) = {
-    causes_of_input,       causes_of_stages,    causes_of_ranks,    causes_of_compiling,
-    causes_of_callbacks,   causes_of_own_input, causes_of_own_code, causes_of_cuts,
-    causes_of_batch_size,  causes_over_time,    causes_of_machine,  causes_of_gpus,
-    causes_of_predictions, causes_of_compute,
+    causes_of_input,     causes_of_stages,      causes_of_ranks,    causes_of_compiling,
+    causes_of_callbacks, causes_of_own_input,   causes_of_own_code, causes_of_own_waits,
+    causes_of_cuts,      causes_of_batch_size,  causes_over_time,   causes_of_machine,
+    causes_of_gpus,      causes_of_predictions, causes_of_compute,
 };
 
 /* Which words of advice fit: by names that only one framework's adapter gives. */
@@ -40,7 +40,12 @@ struct interval finding_gain(const struct finding *finding)
     const bool is_loss = strcmp(finding->id, "compute-bound") != 0 &&
                          strcmp(finding->id, "too-few-steps") != 0;
 
-    return is_loss ? finding->share : (struct interval){NAN, NAN, NAN};
+    struct interval gain = finding->share;
+    if (!is_loss)
+        return (struct interval){NAN, NAN, NAN};
+    if (finding->leaves_cold)
+        gain.high += fmin(after_wait_more * gain.high, after_wait_rest * (1 - gain.high));
+    return gain;
 }
 
 /* What warns is before what does not; then the certain gain counts (rule book 11.4). */

@@ -34,7 +34,8 @@ static const struct explanation explanations[] = {
      "step.",
      "Time of the steady steps in no span (other), times the part of its stack samples that are "
      "at the line that has most of them; each with its 95 % interval. Said from 3 % on. If no line "
-     "has half of the script's own samples, all of these together, from 10 % on.",
+     "has half of the script's own samples, all of these together, from 10 % on. A line that only "
+     "waits inside of the forward pass is found the same way, by the samples of that.",
      "Take the line out of the loop, do it less often or elsewhere. `stepscope report --hot` "
      "lists all lines."},
     {"overhead-bound",
@@ -115,7 +116,7 @@ static const struct explanation explanations[] = {
      "Memory that the training touches is not there and has to be read from a disk: a file that "
      "is mapped into memory, or memory that was swapped out.",
      "Such reads (the kernel calls them major faults), at 1 ms each, from 2 % of the time on. How "
-     "long each took is not known: the share is an estimate, for 0.1 to 10 ms each.",
+     "long each took is not known: the share is an estimate, for 0.05 to 10 ms each.",
      "More memory, data that is read ahead of its use."},
     {"swap",
      "The machine has not enough memory: it moves memory of programs to a disk (swap) and back.",
@@ -129,9 +130,9 @@ static const struct explanation explanations[] = {
      "Lists that keep tensors or arrays instead of numbers, caches without a limit, functions "
      "and layers that are made anew in each step."},
     {"cpu-oversubscribed", "The training's own threads take the cores from each other.",
-     "More than 2 threads a core, all cores busy with them, and the loop's thread is ready but "
-     "waits for a core 2 % of the time or more. What that costs is an estimate: half to twice "
-     "the wait.",
+     "More than 2 threads a core, nine tenths of what runs is theirs, and the loop's thread is "
+     "ready but waits for a core 2 % of the time or more. A warning if they fill the cores, or if "
+     "it waits for a tenth of the time. What that costs is an estimate: half to twice the wait.",
      "Fewer workers, and one thread in each of them for the libraries that compute "
      "(OMP_NUM_THREADS=1)."},
     {"preempted",

@@ -24,6 +24,8 @@ struct finding {
     enum share_kind kind;
     const char *of; /* "the step", "the loop", "the run" */
     double of_loop; /* the part of the loop that this is: steps are not all of it */
+    bool
+        leaves_cold; /* what follows is slower for it: the core slept, or caches have other things */
     /* Texts; names of the run in them are untrusted. */
     char claim[FINDING_TEXT_SIZE];    /* what */
     char evidence[FINDING_TEXT_SIZE]; /* because */
@@ -51,8 +53,9 @@ struct diagnosis {
 void diagnose(struct diagnosis *out, const struct snapshot *snapshot,
               const struct ss_run *run);
 
-/* Part of the time that would go at best if the cause did: [low, high] of its share. A finding that is no
- * loss of time (compute-bound, too-few-steps) has none: NAN. */
+/* Part of the time that would go at best if the cause did: [low, high] of its share; the upper end is higher where
+ * what follows is slower for it (thresholds.h). A finding that is no loss of time
+ * (compute-bound, too-few-steps) has none: NAN. */
 struct interval finding_gain(const struct finding *finding);
 
 /* The one word on top: the id of the first finding that warns, else "compute-bound", "healthy" or "no-steps". */

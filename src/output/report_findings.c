@@ -40,7 +40,7 @@ void report_say_share(struct page *page, const struct finding *finding)
         add_range(page, finding, "; an estimate, ", "; 95" TEXT_NO_BREAK "% interval ");
 }
 
-/* "steps at most 2.2 times as fast", of the upper end of the share. */
+/* "gains at most 42 % of the step" */
 static void add_gain(struct page *page, const struct finding *finding)
 {
     const struct interval gain = finding_gain(finding);

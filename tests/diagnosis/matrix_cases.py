@@ -28,6 +28,7 @@ ALSO_TRUE = {"pages": ("input-bound",)}
 # They are no part of the time of steps, so that there is no share that could be small.
 WITHOUT_SHARE = {"leak", "tail", "few"}
 WATCHED = {"crowd", "pages", "leak"}  # what only the supervisor sees
+WATCHED_IN = {"lightning": {"user"}}  # there it is in the forward pass: that it waits is seen from outside
 
 SIZES = (2, 5, 12)  # milliseconds a step, beside about 5 ms of computing
 STEPS = {"demo": 200, "tape": 80, "jax": 400}
@@ -102,7 +103,8 @@ def case(trainer, kind, faults, number, is_watched=False):
     words = [word for fault, size in faults.items() for word in (fault, size)]
     watched = ["watched"] if is_watched else []
     return Case(name_of(trainer, kind, *watched, *(words or ["healthy"]), number), trainer, kind,
-                steps_of(trainer, faults), faults, is_watched or bool(WATCHED & set(faults)))
+                steps_of(trainer, faults), faults,
+                is_watched or bool((WATCHED | WATCHED_IN.get(trainer, set())) & set(faults)))
 
 
 def healthy(is_small):

@@ -1,8 +1,9 @@
 """Loops that make their batches or wait in their own code:
 
     own_loops.py torch|tape generator|body|both|next
+    own_loops.py torch inside|busy
 
-Prints, as JSON, seconds of each step by this script's own clock: all of it, and in both parts."""
+Prints, as JSON, seconds of each step by this script's own clock: all of it, and in each part."""
 
 import json
 import os
@@ -13,14 +14,14 @@ framework, mode = sys.argv[1:]
 STEPS = 250
 SLEEP_S = 0.005
 clock = time.perf_counter
-spent = {"generator": 0.0, "body": 0.0}
+spent = {"generator": 0.0, "body": 0.0, "inside": 0.0}
 steps = []
 
 
 def batches(make):
     for _ in range(STEPS):
         start = clock()
-        if mode != "body":
+        if mode not in ("body", "inside", "busy"):
             time.sleep(SLEEP_S)  # generator
         spent["generator"] += clock() - start
         yield make()
@@ -38,14 +39,25 @@ def begin():
     global began
     now = clock()
     steps.append({"all": now - began, **spent})
-    spent.update(generator=0.0, body=0.0)
+    spent.update(dict.fromkeys(spent, 0.0))
     began = now
 
 
 def with_torch():
     import torch
     torch.set_num_threads(1)
-    model = torch.nn.Sequential(*[torch.nn.Linear(256, 256) for _ in range(8)])
+
+    class Net(torch.nn.Sequential):
+        def forward(self, x):
+            start = clock()
+            if mode == "inside":
+                time.sleep(SLEEP_S)  # inside
+            while mode == "busy" and clock() < start + SLEEP_S:
+                pass
+            spent["inside"] += clock() - start
+            return super().forward(x)
+
+    model = Net(*[torch.nn.Linear(256, 256) for _ in range(8)])
     optimizer = torch.optim.SGD(model.parameters(), lr=1e-3)
     make = lambda: torch.ones(128, 256)  # noqa: E731
     if mode == "next":

@@ -13,7 +13,7 @@ from framework import PROGRAM, PYTHON, FrameworkTest, last_line  # noqa: E402
 SCRIPT = os.path.join(HERE, "own_loops.py")
 MACHINE = {"preempted", "steal", "cgroup-throttled", "clock-drop", "page-faults",
            "cpu-oversubscribed", "drift", "bimodal"}
-IDS = {"generator": "input-bound", "body": "user-code"}
+IDS = {"generator": "input-bound", "body": "user-code", "inside": "user-code"}
 
 
 def line_of(mark):
@@ -74,6 +74,15 @@ class OwnCode(FrameworkTest):
         self.assertEqual(self.first(report), "user-code", report["findings"])
         self.check(truth, found, "body", "wait")
         self.assertNotIn("input-bound", found)
+
+    def test_inside_the_forward_pass(self):
+        truth, report, found = self.train("torch", "inside")
+        self.assertEqual(self.first(report), "user-code", report["findings"])
+        finding = self.check(truth, found, "inside", "with_torch.<locals>.Net.forward")
+        self.assertEqual(finding["share_kind"], "estimate")
+
+    def test_what_computes_there_is_no_wait(self):
+        self.assertNotIn("user-code", self.train("torch", "busy")[2])
 
     def test_both(self):
         for framework in ("torch", "tape"):

@@ -79,11 +79,11 @@ static void sample(struct script *script, const uint32_t stack[DEPTH])
     model_feed(script_model(script), 0, &record);
 }
 
-/* How many samples of `other` are the next batch's, if each step has one of either stack. */
-static uint64_t count_batches(const uint32_t forward[DEPTH], const uint32_t other[DEPTH])
+static uint64_t count_with(enum ss_stage stage, const uint32_t forward[DEPTH],
+                           const uint32_t other[DEPTH])
 {
     struct script *s = script_new();
-    const unsigned name = script_name(s, "forward", SS_STAGE_FORWARD, 0, 0, "Net");
+    const unsigned name = script_name(s, "forward", stage, 0, 0, "Net");
     uint64_t count = 0;
     tell_frames(s);
     script_lane(s, 1);
@@ -106,6 +106,15 @@ static uint64_t count_batches(const uint32_t forward[DEPTH], const uint32_t othe
         count += hot->lines[i].batch_count;
     }
     script_free(s);
+    return count;
+}
+
+/* How many samples of `other` are the next batch's, if each step has one of either stack. With calls that return
+ * early it is the wait for them that shows where the training is. */
+static uint64_t count_batches(const uint32_t forward[DEPTH], const uint32_t other[DEPTH])
+{
+    const uint64_t count = count_with(SS_STAGE_FORWARD, forward, other);
+    assert_int_equal(count_with(SS_STAGE_SYNC, forward, other), count);
     return count;
 }
 

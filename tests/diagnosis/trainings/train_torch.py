@@ -65,9 +65,9 @@ class Net(nn.Module):
         return self.body(x)
 
 
-def layers():
-    return nn.Sequential(nn.Linear(INPUTS, WIDTH), nn.ReLU(), nn.Linear(WIDTH, WIDTH), nn.ReLU(),
-                         nn.Linear(WIDTH, 10))
+def layers(width=WIDTH):
+    return nn.Sequential(nn.Linear(INPUTS, width), nn.ReLU(), nn.Linear(width, width), nn.ReLU(),
+                         nn.Linear(width, 10))
 
 
 def convolutions():
@@ -214,7 +214,8 @@ KINDS = {
     "two sizes": two_sizes,
     "convolutions": lambda faults, steps: train(faults, steps, convolutions),
     "accumulated": lambda faults, steps: train(faults, steps, micro=2),
-    "workers": lambda faults, steps: train(faults, steps, num_workers=1),
+    # A worker takes more than a millisecond to hand a batch over, of which a small model waits for a part.
+    "workers": lambda faults, steps: train(faults, steps, lambda: layers(2048), num_workers=1),
     "decayed": lambda faults, steps: train(
         faults, steps, make_optimizer=lambda p: torch.optim.AdamW(p, weight_decay=0.1)),
 }
