@@ -11,7 +11,7 @@ static const char HOOK_NAME[] = "gc.callbacks";
 
 enum { GENERATIONS = 3 };
 
-atomic_int collector_check_is_due;
+ATTR_HOT_DATA atomic_int collector_check_is_due;
 
 /* All under the GIL. The collector is not reentrant, so one pause is enough. */
 static PyObject *callback;

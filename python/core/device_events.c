@@ -28,7 +28,7 @@ struct pair {
 
 enum left_out { OTHER_THREAD, OTHER_DEVICE, CAPTURED, NO_ROOM, AT_EXIT, LEFT_OUT_COUNT };
 
-bool device_events_are_on;
+ATTR_HOT_DATA bool device_events_are_on;
 
 /* All under the GIL, but for what record_event() and query_event() wait for. */
 static struct cuda_library cuda;

@@ -32,6 +32,18 @@ bool hook_instance_is_alive(PyObject *weak)
 #endif
 }
 
+bool hook_instance_is(PyObject *weak, const PyObject *object)
+{
+#if PY_VERSION_HEX >= 0x030d0000
+    PyObject *found = NULL;
+    const bool is_it = PyWeakref_GetRef(weak, &found) == 1 && found == object;
+    Py_XDECREF(found);
+    return is_it;
+#else
+    return PyWeakref_GET_OBJECT(weak) == object;
+#endif
+}
+
 static void drop_dead(void)
 {
     unsigned kept = 0;
@@ -103,7 +115,8 @@ static const char *text_of_new(PyObject *object)
 const char *hook_instance_text(PyObject *object)
 {
     for (unsigned i = 0; i < instance_count; i++) {
-        if (instances[i].object == object && hook_instance_is_alive(instances[i].weak)) {
+        if (instances[i].object == object &&
+            hook_instance_is(instances[i].weak, object)) {
             return instances[i].text;
         }
     }

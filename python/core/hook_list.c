@@ -1,5 +1,7 @@
 #include "hook_list.h"
 
+#include "hook_memory.h"
+
 #include <stdint.h>
 #include <stdlib.h>
 
@@ -9,8 +11,8 @@ struct entry {
     struct hook *hook;
 };
 
-static struct entry *entries;
-static size_t mask; /* entries - 1; 0: there are none */
+ATTR_HOT_DATA static struct entry *entries;
+ATTR_HOT_DATA static size_t mask; /* entries - 1; 0: there are none */
 static struct hook **hooks;
 static unsigned count;
 
@@ -70,7 +72,7 @@ struct hook *hook_list_new(const struct hook_technique *technique, const void *k
                            PyObject *target, PyObject *owner, PyObject *attribute,
                            struct hook_point *points)
 {
-    struct hook *hook = calloc(1, sizeof *hook);
+    struct hook *hook = hook_memory_new(sizeof *hook);
     if (!hook || !grow()) {
         free(hook);
         return NULL;

@@ -1,6 +1,9 @@
 #include "hook_memory.h"
 
+#include "base/compiler.h"
 #include <errno.h>
+#include <stdlib.h>
+#include <string.h>
 #include <sys/uio.h>
 #include <unistd.h>
 
@@ -16,6 +19,13 @@ static bool is_writable(void *place)
                      process_vm_writev(self, &here, 1, &there, 1, 0) == sizeof value;
     errno = before;
     return can;
+}
+
+void *hook_memory_new(size_t bytes)
+{
+    const size_t whole = (bytes + CACHE_LINE - 1) / CACHE_LINE * CACHE_LINE;
+    void *made = aligned_alloc(CACHE_LINE, whole);
+    return made ? memset(made, 0, whole) : NULL;
 }
 
 bool hook_memory_store(void *place, void *value)

@@ -1,6 +1,7 @@
 #include "hook_name.h"
 
 #include "hook_instance.h"
+#include "hook_memory.h"
 #include <stdlib.h>
 #include <string.h>
 
@@ -11,7 +12,16 @@ struct key { /* an object's text and the name that it makes */
     ss_name name;
 };
 
+/* What was named last: found again without a look at texts. */
+struct recent {
+    const void *what; /* a type or an object */
+    PyObject *weak;   /* of an object: refers to it as long as it is the same */
+    unsigned version; /* of a type: no other has it; 0: it has none */
+    ss_name name;
+};
+
 struct hook_naming {
+    struct recent recent[RECENT];
     char *text, *prefix;
     size_t prefix_bytes;
     enum ss_stage stage;
@@ -21,17 +31,12 @@ struct hook_naming {
     PyObject *caller; /* the variable of the caller that has the object, else NULL */
     struct key *keys;
     unsigned key_count;
-    struct { /* where the text of a type was found last time */
-        const PyTypeObject *type;
-        const char *text;
-        unsigned version, key;
-    } recent[RECENT];
 };
 
 struct hook_naming *hook_naming_new(const char *text, enum ss_stage stage,
                                     enum ss_role role, enum ss_scope scope)
 {
-    struct hook_naming *naming = calloc(1, sizeof *naming);
+    struct hook_naming *naming = hook_memory_new(sizeof *naming);
     if (!naming) {
         return NULL;
     }
@@ -48,6 +53,9 @@ void hook_naming_free(struct hook_naming *naming)
 {
     if (!naming) {
         return;
+    }
+    for (unsigned i = 0; i < RECENT; i++) {
+        Py_XDECREF(naming->recent[i].weak);
     }
     Py_XDECREF(naming->attribute);
     Py_XDECREF(naming->caller);
@@ -116,29 +124,58 @@ ATTR_HOT static int find_key(struct hook_naming *naming, const char *text, size_
     return (int)naming->key_count++;
 }
 
-static int key_of_type(struct hook_naming *naming, const PyTypeObject *type)
+static struct recent *recent_of(struct hook_naming *naming, const void *what)
 {
-    const size_t at = ((uintptr_t)type >> 6) % RECENT;
-    const unsigned version = type->tp_version_tag; /* never that of another; 0: none */
-    if (naming->recent[at].type == type && naming->recent[at].text == type->tp_name &&
-        naming->recent[at].version == version && version != 0) {
-        return (int)naming->recent[at].key;
-    }
-    const char *text = hook_instance_type(type);
-    const int key = find_key(naming, text, strlen(text));
-    if (key >= 0) {
-        naming->recent[at].type = type;
-        naming->recent[at].text = type->tp_name;
-        naming->recent[at].version = version;
-        naming->recent[at].key = (unsigned)key;
-    }
-    return key;
+    return &naming->recent[((uintptr_t)what >> 6) % RECENT];
 }
 
-static int key_of_instance(struct hook_naming *naming, PyObject *object)
+static bool name_by_text(struct hook_naming *naming, const char *text, size_t bytes,
+                         ss_name *name)
 {
+    const int key = find_key(naming, text, bytes);
+    if (key >= 0) {
+        *name = naming->keys[key].name;
+    }
+    return key >= 0;
+}
+
+/* One that is renamed keeps the name of its first call. */
+static bool name_by_type(struct hook_naming *naming, const PyTypeObject *type,
+                         ss_name *name)
+{
+    struct recent *recent = recent_of(naming, type);
+    const unsigned version = type->tp_version_tag;
+    if (recent->what == type && recent->version == version && version != 0) {
+        *name = recent->name;
+        return true;
+    }
+    const char *text = hook_instance_type(type);
+    if (!name_by_text(naming, text, strlen(text), name)) {
+        return false;
+    }
+    Py_CLEAR(recent->weak);
+    *recent = (struct recent){.what = type, .version = version, .name = *name};
+    return true;
+}
+
+static bool name_by_instance(struct hook_naming *naming, PyObject *object, ss_name *name)
+{
+    struct recent *recent = recent_of(naming, object);
+    if (recent->what == object && recent->weak &&
+        hook_instance_is(recent->weak, object)) {
+        *name = recent->name;
+        return true;
+    }
     const char *text = hook_instance_text(object);
-    return find_key(naming, text, strlen(text));
+    if (!name_by_text(naming, text, strlen(text), name)) {
+        return false;
+    }
+    Py_XSETREF(recent->weak, PyWeakref_NewRef(object, NULL));
+    PyErr_Clear();
+    recent->what = object;
+    recent->version = 0;
+    recent->name = *name;
+    return true;
 }
 
 /* To raise what is then forgotten takes longer than all the rest. */
@@ -176,51 +213,43 @@ static const char *text_of(struct hook_subject *subject, PyObject *attribute,
     return text;
 }
 
-static int key_of_caller(struct hook_naming *naming)
+static bool name_by_caller(struct hook_naming *naming, ss_name *name)
 {
-    PyObject *object = hook_instance_of_caller(naming->caller);
-    const int key = object ? key_of_instance(naming, object) : -1;
+    PyObject *object = naming->caller ? hook_instance_of_caller(naming->caller) : NULL;
+    const bool has_name = object && name_by_instance(naming, object, name);
     Py_XDECREF(object);
-    return key;
+    return has_name;
 }
 
-static int key_of_attribute(struct hook_naming *naming, struct hook_subject *subject)
+static bool name_by_attribute(struct hook_naming *naming, struct hook_subject *subject,
+                              ss_name *name)
 {
     size_t bytes = 0;
     const char *text = text_of(subject, naming->attribute, &bytes);
     if (!text || bytes < naming->prefix_bytes ||
         !starts_with(text, naming->prefix, naming->prefix_bytes)) {
-        return -1;
-    }
-    const int key = naming->caller ? key_of_caller(naming) : -1;
-    if (key >= 0) {
-        return key;
+        return false;
     }
     const size_t start = naming->prefix_bytes;
     size_t end = start;
     while (end < bytes && text[end] != '.') {
         end++;
     }
-    return find_key(naming, text + start, end - start);
+    return name_by_caller(naming, name) ||
+           name_by_text(naming, text + start, end - start, name);
 }
 
 bool hook_naming_of(struct hook_naming *naming, unsigned options,
                     struct hook_subject *subject, ss_name *name)
 {
-    if (!subject->self) {
+    PyObject *self = subject->self;
+    if (!self) {
         return false;
     }
-    int at = -1;
     if (options & HOOK_BY_ATTRIBUTE) {
-        at = key_of_attribute(naming, subject);
-    } else {
-        at = naming->caller ? key_of_caller(naming) : -1;
-        at = at >= 0                      ? at
-             : options & HOOK_BY_INSTANCE ? key_of_instance(naming, subject->self)
-                                          : key_of_type(naming, Py_TYPE(subject->self));
+        return name_by_attribute(naming, subject, name);
     }
-    if (at >= 0) {
-        *name = naming->keys[at].name;
-    }
-    return at >= 0;
+    return name_by_caller(naming, name) ||
+           (options & HOOK_BY_INSTANCE ? name_by_instance(naming, self, name)
+                                       : name_by_type(naming, Py_TYPE(self), name));
 }

@@ -4,6 +4,7 @@
 #include "device_events.h"
 #include "hook_inform.h"
 #include "hook_instance.h"
+#include "hook_memory.h"
 #include "hook_name.h"
 #include "hook_pair.h"
 #include "hook_samples.h"
@@ -16,8 +17,8 @@
 
 enum { GROUPS_MOST = 63 };
 
-bool hook_is_on = true;
-static unsigned condition; /* flags of every span that begins now */
+ATTR_HOT_DATA bool hook_is_on = true;
+ATTR_HOT_DATA static unsigned condition; /* flags of every span that begins now */
 
 _Thread_local uint64_t hook_open_groups __attribute__((tls_model(SS_TLS_MODEL)));
 
@@ -162,7 +163,9 @@ void hook_enter_with_options(const struct hook_point *point, struct hook_call ca
         visit->name = name;
         visit->group = point->group;
         hook_open_groups |= point->group;
-        visit->batches = __atomic_load_n(&hook_batches, __ATOMIC_RELAXED);
+        if (point->counted_at == HOOK_BATCHES) { /* another core has just written it */
+            visit->batches = __atomic_load_n(&hook_batches, __ATOMIC_RELAXED);
+        }
         visit->cpu_ns = 0;
         if (point->options & HOOK_INFORMS) {
             hook_inform_before(point, call);
@@ -512,7 +515,7 @@ static int read_objects(PyObject *row, struct hook_point *point)
 
 struct hook_point *hook_point_new(PyObject *row)
 {
-    struct hook_point *point = calloc(1, sizeof *point);
+    struct hook_point *point = hook_memory_new(sizeof *point);
     if (!point) {
         PyErr_NoMemory();
         return NULL;

@@ -15,7 +15,7 @@ struct status {
         process; /* of a mark: what is true of it need not be so of a child that it forks */
 };
 
-int32_t hook_told;
+ATTR_HOT_DATA int32_t hook_told;
 
 static struct status *statuses;
 static unsigned count;

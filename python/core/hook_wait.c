@@ -4,7 +4,7 @@
 
 enum { LEAST_NS = 20000 }; /* less is the cost of the call itself */
 
-bool hook_wait_is_on;
+ATTR_HOT_DATA bool hook_wait_is_on;
 
 /* How often `comm` was seen on this thread, and how often when the open call began. */
 static _Thread_local unsigned comms __attribute__((tls_model(SS_TLS_MODEL)));

@@ -13,9 +13,10 @@ enum { CALIBRATION_TRIES = 16, EXIT_SEGMENTS = 4 };
 static const int64_t PATIENCE_NS = 100000000;
 
 static _Atomic int32_t gate_before_start = GATE_UNDECIDED;
-_Atomic(_Atomic int32_t *) gate_page = &gate_before_start;
-_Thread_local struct pen session_tls __attribute__((tls_model(SS_TLS_MODEL))) = {
-    .gate = GATE_NONE, .fast_gate = GATE_NONE};
+ATTR_HOT_DATA _Atomic(_Atomic int32_t *) gate_page = &gate_before_start;
+_Alignas(CACHE_LINE) _Thread_local struct pen session_tls
+    __attribute__((tls_model(SS_TLS_MODEL))) = {.gate = GATE_NONE,
+                                                .fast_gate = GATE_NONE};
 
 static pthread_mutex_t life_lock = PTHREAD_MUTEX_INITIALIZER;
 static pthread_mutex_t recorder_lock = PTHREAD_MUTEX_INITIALIZER;
