@@ -19,6 +19,7 @@ static struct {
     unsigned seen; /* objects so far */
 } types[TYPES_MOST];
 static unsigned type_count;
+ATTR_HOT_DATA unsigned hook_instance_counts = 1;
 
 bool hook_instance_is_alive(PyObject *weak)
 {
@@ -63,6 +64,7 @@ void hook_instance_forget(void)
         Py_DECREF(instances[--instance_count].weak);
     }
     type_count = 0;
+    hook_instance_counts++;
 }
 
 const char *hook_instance_type(const PyTypeObject *type)

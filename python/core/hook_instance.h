@@ -24,8 +24,9 @@ ATTR_HOT const char *hook_instance_type(const PyTypeObject *type);
 bool hook_instance_is_alive(PyObject *weak);
 ATTR_HOT bool hook_instance_is(PyObject *weak, const PyObject *object);
 
-/* Counts anew. */
+/* Counts anew; how often that was done. */
 void hook_instance_forget(void);
+extern unsigned hook_instance_counts;
 
 /* The local variable `name` of the function that makes the present call; a new reference, NULL
  * without an exception if there is none. */

@@ -16,7 +16,8 @@ struct key { /* an object's text and the name that it makes */
 struct recent {
     const void *what; /* a type or an object */
     PyObject *weak;   /* of an object: refers to it as long as it is the same */
-    unsigned version; /* of a type: no other has it; 0: it has none */
+    unsigned
+        version; /* of a type: no other has it, 0: it has none; of an object: of the counting */
     ss_name name;
 };
 
@@ -161,8 +162,8 @@ static bool name_by_type(struct hook_naming *naming, const PyTypeObject *type,
 static bool name_by_instance(struct hook_naming *naming, PyObject *object, ss_name *name)
 {
     struct recent *recent = recent_of(naming, object);
-    if (recent->what == object && recent->weak &&
-        hook_instance_is(recent->weak, object)) {
+    if (recent->what == object && recent->version == hook_instance_counts &&
+        recent->weak && hook_instance_is(recent->weak, object)) {
         *name = recent->name;
         return true;
     }
@@ -170,10 +171,13 @@ static bool name_by_instance(struct hook_naming *naming, PyObject *object, ss_na
     if (!name_by_text(naming, text, strlen(text), name)) {
         return false;
     }
+    if (!PyType_SUPPORTS_WEAKREFS(Py_TYPE(object))) {
+        return true;
+    }
     Py_XSETREF(recent->weak, PyWeakref_NewRef(object, NULL));
     PyErr_Clear();
     recent->what = object;
-    recent->version = 0;
+    recent->version = hook_instance_counts;
     recent->name = *name;
     return true;
 }

@@ -149,8 +149,9 @@ static struct interval share_of_step(struct interval share, const struct patient
     const size_t count = collect(patient->snapshot, OF_STEP, points);
     struct batch_fit fit;
 
-    if (batch_fit_find(points, count, &fit))
-        out.high = fmax(out.high, batch_fit_fixed_share(points, count, &fit, at).high);
+    out.high = batch_fit_find(points, count, &fit)
+                   ? fmax(out.high, batch_fit_fixed_share(points, count, &fit, at).high)
+                   : share.high * part + 1 - part;
     return out;
 }
 

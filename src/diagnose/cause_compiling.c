@@ -1,4 +1,4 @@
-/* Tracing and compiling: again and again in the steps, or much of the run at its start. */
+/* Tracing and compiling: again and again in the steps, or much of the run at its start (rule book 5.3, 11). */
 #include <inttypes.h>
 #include <math.h>
 #include <string.h>

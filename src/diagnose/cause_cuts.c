@@ -1,5 +1,5 @@
 /* What is not in steps, as shares of the loop: evaluation and saving, which are cut out of them or are in callbacks,
- * and what is between epochs. */
+ * and what is between epochs (rule book 5.3: a class of their own; 9.5, goodput). */
 #include <inttypes.h>
 #include <math.h>
 

@@ -1,4 +1,5 @@
-/* GPUs by their counters. On the host all work for them is only queued, so this is what is known of them. */
+/* GPUs by their counters. On the host all work for them is only queued, so this is what is known of them
+ * (rule book 3.2, 8.2). */
 #include <inttypes.h>
 #include <math.h>
 

@@ -219,14 +219,14 @@ static void find_crowd(struct patient *patient)
     if (!threads || !wait || !tree || !busy || cores <= 0)
         return;
     const double share = wait->mean / 1e9;
-    /* Its loop waits for a core, and there is hardly anybody else who has one. */
+    /* Its loop waits for a core; it has all that it may have, or there is hardly anybody else who has one. */
+    const bool is_full = tree->mean / 1e9 >= crowded_cores * cores;
     if (threads->mean < threads_per_core * cores || share < crowded_wait ||
-        tree->mean < crowded_own * busy->mean)
+        (!is_full && tree->mean < crowded_own * busy->mean))
         return;
     struct finding *preempted = cause_find(patient, "preempted");
     const struct interval range = {share * waited_least, share,
                                    fmin(1, share * waited_most)};
-    const bool is_full = tree->mean / 1e9 >= crowded_cores * cores;
     struct finding *finding = cause_add(
         patient, id, is_full || share >= crowded_surely ? FINDING_WARN : FINDING_INFO,
         range, "the loop");

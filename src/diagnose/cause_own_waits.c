@@ -24,7 +24,9 @@ static struct interval waited(const struct patient *patient)
     const uint64_t *seen = patient->snapshot->resources.states[SS_STAGE_FORWARD];
     const uint64_t waits = seen[SS_THREAD_WAITS] + seen[SS_THREAD_WAITS_FOR_DISK];
 
-    return snapshot_share(waits, waits + seen[SS_THREAD_RUNS]);
+    const uint64_t all = waits + seen[SS_THREAD_RUNS];
+
+    return snapshot_share(all >= LOOKS_NEEDED ? waits : 0, all >= LOOKS_NEEDED ? all : 0);
 }
 
 static void describe(struct finding *finding, const struct patient *patient,
@@ -46,11 +48,12 @@ static void describe(struct finding *finding, const struct patient *patient,
     cause_text(finding->check, "train without that line once");
     cause_text(finding->unknown,
                "an estimate: samples give a part of the time, not how long the line took "
-               "each time, nor what it waits for");
+               "each time, nor what it waits for: threads that compute for it, or the "
+               "interpreter's lock, are waits as well");
 }
 
-/* No more of the line is waiting than was seen at the thread; and if that is surely less than the line has, other
- * lines may have it. */
+/* No more of the line is waiting than was seen at the thread, which counts as running while it waits for a core; if that
+ * is less than half of it, another line may have waited. */
 void causes_of_own_waits(struct patient *patient)
 {
     const struct snap_loop *loop = patient->loop;
@@ -59,7 +62,8 @@ void causes_of_own_waits(struct patient *patient)
                           waits = waited(patient);
 
     if (!line || !is_leaf(line) || loop->is_asynchronous || loop->source == SOURCE_JIT ||
-        line->place_samples < OWN_SAMPLES || !(waits.high >= line->share.low))
+        line->place_samples < OWN_SAMPLES ||
+        !(waits.mid >= own_line_least * line->share.mid))
         return;
     const struct interval share = {whole.low * fmin(line->share.low, waits.low),
                                    whole.mid * fmin(line->share.mid, waits.mid),

@@ -1,5 +1,5 @@
 /* Predictions of which a few take much longer than most: for whoever waits for each of them, the mean says little. Needs
- * no training: a run that only serves has no loop. */
+ * no training: a run that only serves has no loop (quantiles: rule book 7; the thresholds are ours). */
 #include <inttypes.h>
 #include <math.h>
 

@@ -43,7 +43,7 @@ struct interval finding_gain(const struct finding *finding)
     struct interval gain = finding->share;
     if (!is_loss)
         return (struct interval){NAN, NAN, NAN};
-    if (finding->leaves_cold)
+    if (finding->leaves_cold && finding->kind != SHARE_BOUND)
         gain.high += fmin(after_wait_more * gain.high, after_wait_rest * (1 - gain.high));
     return gain;
 }

@@ -35,7 +35,8 @@ static const struct explanation explanations[] = {
      "Time of the steady steps in no span (other), times the part of its stack samples that are "
      "at the line that has most of them; each with its 95 % interval. Said from 3 % on. If no line "
      "has half of the script's own samples, all of these together, from 10 % on. A line that only "
-     "waits inside of the forward pass is found the same way, by the samples of that.",
+     "waits inside of the forward pass is found by the samples of that, as an estimate, if looks at "
+     "the thread (stepscope run) saw it waiting.",
      "Take the line out of the loop, do it less often or elsewhere. `stepscope report --hot` "
      "lists all lines."},
     {"overhead-bound",
@@ -130,7 +131,7 @@ static const struct explanation explanations[] = {
      "Lists that keep tensors or arrays instead of numbers, caches without a limit, functions "
      "and layers that are made anew in each step."},
     {"cpu-oversubscribed", "The training's own threads take the cores from each other.",
-     "More than 2 threads a core, nine tenths of what runs is theirs, and the loop's thread is "
+     "2 threads a core or more, nine tenths of what runs is theirs, and the loop's thread is "
      "ready but waits for a core 2 % of the time or more. A warning if they fill the cores, or if "
      "it waits for a tenth of the time. What that costs is an estimate: half to twice the wait.",
      "Fewer workers, and one thread in each of them for the libraries that compute "
@@ -138,7 +139,8 @@ static const struct explanation explanations[] = {
     {"preempted",
      "The loop's thread was ready to run, but other programs or threads had the cores.",
      "The time that the kernel kept it waiting for a core, from 2 % on. What that costs is an "
-     "estimate: half to twice the wait, since helper threads of the framework waited as well.",
+     "estimate: half to twice the wait, since helper threads of the framework waited as well. "
+     "Where nearly all that runs is the training's own, cpu-oversubscribed says so instead.",
      "Leave a core to it: fewer other programs, fewer workers."},
     {"steal",
      "This is a virtual machine, and the machine on which it runs gave the time of the cores to "

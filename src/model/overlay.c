@@ -7,6 +7,10 @@
 static void add(struct overlays *overlays, struct overlay one)
 {
     overlays->seen++;
+    if (overlays->count > 0 &&
+        one.end_ns < overlays->window[overlays->count - 1].start_ns) {
+        return; /* told too late: its item has ended */
+    }
     while (overlays->count > 0 &&
            overlays->window[overlays->count - 1].end_ns >= one.start_ns) {
         const struct overlay *last = &overlays->window[--overlays->count];
@@ -57,14 +61,16 @@ int64_t overlay_take(struct overlays *overlays, int64_t start_ns, int64_t end_ns
     return total;
 }
 
-void overlay_add_batches(const struct overlays *waits, const struct item *item)
+void overlay_add_batches(struct overlays *waits, const struct item *item)
 {
     const bool is_counted = item->stage == SS_STAGE_DATA; /* it is a batch itself */
     for (int i = waits->count - 1; i >= 0 && waits->window[i].end_ns > item->start_ns;
          i--) {
-        if (waits->window[i].end_ns <= item->end_ns) {
-            item->work->bytes += waits->window[i].bytes;
-            item->work->batches += is_counted ? 0 : waits->window[i].batches;
+        struct overlay *wait = &waits->window[i];
+        if (wait->end_ns <= item->end_ns) {
+            item->work->bytes += wait->bytes;
+            item->work->batches += is_counted ? 0 : wait->batches;
+            wait->bytes = wait->batches = 0;
         }
     }
 }

@@ -263,8 +263,8 @@ void overlay_add(struct thread *thread, enum ss_stage stage,
                  const struct ss_record *record);
 int64_t overlay_take(struct overlays *overlays, int64_t start_ns, int64_t end_ns);
 
-/* Adds to an item what was got inside of it. */
-void overlay_add_batches(const struct overlays *waits, const struct item *item);
+/* Gives an item what was got inside of it. */
+void overlay_add_batches(struct overlays *waits, const struct item *item);
 
 /* jit.c: rule 9. Holds items back until it is known which function trains. */
 void jit_item(struct track *track, struct item *item);

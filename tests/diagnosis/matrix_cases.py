@@ -28,7 +28,8 @@ ALSO_TRUE = {"pages": ("input-bound",)}
 # They are no part of the time of steps, so that there is no share that could be small.
 WITHOUT_SHARE = {"leak", "tail", "few"}
 WATCHED = {"crowd", "pages", "leak"}  # what only the supervisor sees
-WATCHED_IN = {"lightning": {"user"}}  # there it is in the forward pass: that it waits is seen from outside
+# There it is in the forward pass: that it waits is seen from outside, in 20 looks of ten a second.
+WATCHED_IN, STEPS_THERE = {"lightning": {"user"}}, 800
 
 SIZES = (2, 5, 12)  # milliseconds a step, beside about 5 ms of computing
 STEPS = {"demo": 200, "tape": 80, "jax": 400}
@@ -95,8 +96,8 @@ def name_of(*words):
 def steps_of(trainer, faults):
     if "few" in faults:
         return faults["few"]
-    return max([STEPS.get(trainer, USUAL_STEPS), *(STEPS_OF_FAULT.get(fault, 0)
-                                                   for fault in faults)])
+    least = STEPS_THERE if WATCHED_IN.get(trainer, set()) & set(faults) else USUAL_STEPS
+    return max([STEPS.get(trainer, least), *(STEPS_OF_FAULT.get(fault, 0) for fault in faults)])
 
 
 def case(trainer, kind, faults, number, is_watched=False):

@@ -5,6 +5,7 @@
 CASES is a list with one case, as for one_case.py. With the fault straggler one of them takes longer
 for each step, with comm they add up so many MB after each. What a rank did is written to TRUTH."""
 
+import gc
 import json
 import sys
 import time
@@ -52,6 +53,7 @@ def main():
         write(sys.argv[2], {"steps": faults.watch.steps, "cuts": CUTS, "shares": {}, "without": [],
                             "waited": (waited_ns() - waited) / 1e9 / wall_s})
     dist.destroy_process_group()
+    gc.collect()  # its threads end with it; the interpreter's end may abort one that still lets a tensor go
 
 
 main()
