@@ -5,6 +5,7 @@
 
 #include "base/units.h"
 #include "diagnose/causes.h"
+#include "model/snapshot_hot.h"
 #include "stats/replay.h"
 #include "stepscope/counters.h"
 
@@ -148,6 +149,35 @@ static void say_producers_line(struct finding *finding, const struct patient *pa
                        line->at.function);
         return;
     }
+}
+
+/* Samples of a batch are put together by a function of that name, in PyTorch as in most libraries. */
+static void say_collating(struct finding *finding, const struct patient *patient,
+                          uint32_t place)
+{
+    const struct snap_hot *hot = &patient->snapshot->hot;
+    uint64_t count = 0;
+
+    for (size_t i = 0; i < hot->line_count; i++)
+        if (hot->lines[i].place == place &&
+            strstr(hot->lines[i].leaf.function, "collate"))
+            count += hot->lines[i].leaf_count;
+    const struct interval share = snapshot_share(count, hot->place_samples[place]);
+    if (share.low >= line_share)
+        cause_more(finding->evidence,
+                   "; %s%.0f %% of the time goes into putting samples together (collate)",
+                   place == SNAP_HOT_BESIDE ? "beside the loop " : "", 100 * share.mid);
+}
+
+/* What comes after the wait, and has a finding of its own if it is much. */
+static void say_transfer(struct finding *finding, const struct patient *patient)
+{
+    const struct snap_stage *transfer = &patient->loop->stage[SS_STAGE_TRANSFER];
+
+    if (transfer->measured && transfer->share.low >= stage_bands.info)
+        cause_more(finding->evidence,
+                   "; to bring it to the device takes another %.1f %% of the step",
+                   100 * transfer->share.mid);
 }
 
 static bool fits(struct replay *replay, int workers, double step_ns)
@@ -301,7 +331,9 @@ static void say_evidence(struct finding *finding, const struct patient *patient)
                        made_at_a_time(patient, made));
         cause_say_line(finding, patient, SS_STAGE_DATA);
     }
+    say_collating(finding, patient, workers ? SNAP_HOT_BESIDE : SS_STAGE_DATA);
     say_reading(finding, patient);
+    say_transfer(finding, patient);
 }
 
 void causes_of_input(struct patient *patient)

@@ -142,17 +142,17 @@ static void add_unnamed(struct patient *patient, const struct own_code *code)
     if (!finding)
         return;
     finding->leaves_cold = cause_may_wait(patient, SS_STAGE_OTHER);
-    if ((double)code->trainer >= unnamed_trainer * (double)unnamed) {
-        if (share.low < stage_bands.high)
-            finding->severity = FINDING_INFO; /* nobody can name what is not theirs */
-        cause_text(finding->claim,
-                   "%.1f %% of the step is the trainer's own code, in none of its stages",
-                   100 * share.mid);
-    } else {
-        cause_text(finding->claim,
-                   "%.1f %% of the step is in no stage: nothing says what it is",
-                   100 * share.mid);
-    }
+    const bool is_trainers =
+        code->trainer > 0 && (double)code->trainer >= unnamed_trainer * (double)unnamed;
+    const bool may_be = !is_sampled && patient->framework != FRAMEWORK_OTHER;
+    if ((is_trainers || may_be) && share.low < stage_bands.high)
+        finding->severity = FINDING_INFO; /* nobody can name what is not theirs */
+    cause_text(
+        finding->claim,
+        is_trainers
+            ? "%.1f %% of the step is the trainer's own code, in none of its stages"
+            : "%.1f %% of the step is in no stage: nothing says what it is",
+        100 * share.mid);
     if (is_sampled)
         cause_text(finding->evidence,
                    "%" PRIu64 " of %" PRIu64

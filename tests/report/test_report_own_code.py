@@ -17,29 +17,38 @@ FRAMES = {"main": (90, b"<module>", b"train.py"), "forward": (15, b"train", b"tr
           "for": (10, b"train", b"train.py", FOR, 20), "own": (12, b"train", b"train.py"),
           "batches": (3, b"batches", b"input.py", GENERATOR),
           "library": (7, b"wait", b"/usr/lib/python3.11/x.py"),
+          "collate": (8, b"collate_tensor_fn", b"/usr/lib/python3.11/collate.py"),
           "trainer": (15, b"train", b"train.py"),
           **{"line %d" % i: (30 + i, b"train", b"train.py") for i in range(12)}}
 NUMBERS = {name: i for i, name in enumerate(FRAMES, 1)}
 
 
-def train(*stacks, other=3 * MS):
-    """Steps of 5.5 ms and what is in no stage, where the stacks are sampled in turn, one a step."""
+def train(*stacks, other=3 * MS, data=0, transfer=0):
+    """Steps of 5.5 ms and what is in no stage, where the stacks are sampled in turn, one a step; in a wait for
+    data, if there is one."""
     thread, sampler = runs.Thread(), runs.Thread(tid=9, text=b"stepscope")
     random = runs.noise(3)
     thread.wait(50 * MS)
     thread.loop(True)
     for i in range(STEPS):
         thread.mark(runs.step, 32)
+        if data:
+            take(sampler, thread.now + data / 2, *stacks[i % len(stacks)])
+            thread.span(1, data)
+        if transfer:
+            thread.span(21, transfer)
         take(sampler, thread.now + MS, "forward", "main")
         thread.span(2, 2 * MS * (1 + 0.02 * next(random)))
         thread.span(3, 3 * MS)
         thread.span(4, MS / 2)
-        take(sampler, thread.now + other / 2, *stacks[i % len(stacks)])
+        if not data:
+            take(sampler, thread.now + other / 2, *stacks[i % len(stacks)])
         thread.wait(other)
     thread.loop(False)
     told = [frame(NUMBERS[name], line, function, file, *more)
             for name, (line, function, file, *more) in FRAMES.items()]
-    return runs.process(thread, sampler, control=told)
+    return runs.process(thread, sampler, control=told,
+                        names=runs.NAMES + ((21, b"to", b"", runs.TRANSFER, 0, 0),))
 
 
 def take(sampler, ticks, *stack):
@@ -107,6 +116,15 @@ class OwnCode(ReportTest):
         warned, report = self.judge(("trainer", "main"), other=MS)
         self.assertEqual(warned, {})  # some of that is as it must be
         self.assertIn("instrument-more", [f["id"] for f in report["findings"]])
+
+    def test_what_a_wait_for_data_is_made_of(self):
+        collate, other = ("collate", "for", "main"), ("library", "for", "main")
+        for stacks, transfer, wanted in (((collate, collate, other), MS, True), ((other,), 0, False)):
+            warned, _ = self.judge(*stacks, data=5 * MS, transfer=transfer, other=0)
+            evidence = warned["input-bound"]["evidence"]
+            self.assertEqual("67 % of the time goes into putting samples together" in evidence, wanted,
+                             evidence)
+            self.assertEqual("to bring it to the device takes another" in evidence, wanted, evidence)
 
     def test_batches_of_a_generator(self):
         stack = ("batches", "for", "main")
