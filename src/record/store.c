@@ -124,23 +124,36 @@ static int grow(struct store *store, int64_t now_ns)
     return error;
 }
 
-static void count_given_up(struct ss_file_header *header, const unsigned char *base,
-                           uint8_t (*stage_of)(uint16_t name))
+struct given_up {
+    uint64_t records, by_stage[SS_STAGE_SLOTS];
+};
+
+static void count_records(struct given_up *out, const unsigned char *base,
+                          uint8_t (*stage_of)(uint16_t name))
 {
     size_t at = SS_SEGMENT_HEADER_BYTES;
+    memset(out, 0, sizeof *out);
     while (at < SS_SEGMENT_BYTES) {
         struct ss_head head;
         memcpy(&head, base + at, sizeof head);
         if (head.kind == 0) {
             break;
         }
-        header->reused_records++;
+        out->records++;
         if (head.kind == SS_KIND_SPAN) {
-            header->reused_by_stage[stage_of(head.name) % SS_STAGE_SLOTS]++;
+            out->by_stage[stage_of(head.name) % SS_STAGE_SLOTS]++;
         }
         at += (size_t)head.units * SS_UNIT;
     }
+}
+
+static void add_given_up(struct ss_file_header *header, const struct given_up *more)
+{
+    header->reused_records += more->records;
     header->reused_segments++;
+    for (unsigned i = 0; i < SS_STAGE_SLOTS; i++) {
+        header->reused_by_stage[i] += more->by_stage[i];
+    }
 }
 
 /* The oldest full segment after the first quarter, which stays as the head of the run. What was
@@ -168,10 +181,13 @@ static struct segment *give_up_oldest(struct store *store,
     if (segment->sealed_ns >= 0) { /* not yet evicted: see store_evict() */
         store->unevicted--;
     }
+    /* Counted before: who is killed in between has given up what nobody counted. */
+    struct given_up counts;
+    count_records(&counts, segment->base, stage_of);
     struct ss_segment_header *header = (struct ss_segment_header *)(void *)segment->base;
     __atomic_store_n(&header->lease, 0,
                      __ATOMIC_SEQ_CST); /* before any byte of it changes */
-    count_given_up(store->header, segment->base, stage_of);
+    add_given_up(store->header, &counts);
     memset(segment->base, 0, SS_SEGMENT_BYTES);
     return segment;
 }

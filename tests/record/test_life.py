@@ -11,6 +11,7 @@ import shutil
 import signal
 import struct
 import subprocess
+import time
 import unittest
 
 import recording
@@ -20,6 +21,7 @@ NOBODY = 65534
 LIBRARY = "libstepscope.so.0"
 PLUGIN = "plugin.so"
 HOOK = "malloc_hook.so"
+GROWS_KB = 16 * 64  # segments
 
 
 def truth_of(text):
@@ -228,7 +230,10 @@ class Threads(LifeTest):
                               stdout=subprocess.PIPE, encoding="utf-8") as process:
             while process.stdout.readline() not in ("waiting\n", ""):
                 pass
-            blocked = dict(self.blocked_signals(process.pid))
+            blocked, end = {}, time.monotonic() + recording.PATIENCE_S
+            while "stepscope" not in blocked and time.monotonic() < end:
+                # A thread begins with the name of its maker.
+                blocked = dict(self.blocked_signals(process.pid))
             process.communicate("\n", timeout=recording.PATIENCE_S)
         self.assertEqual(process.returncode, 0)
         never = {signal.SIGKILL, signal.SIGSTOP, 32, 33}  # two are the C library's own
@@ -246,13 +251,13 @@ class Threads(LifeTest):
 
 class Libraries(LifeTest):
     def check_memory(self, out):
-        """It does not grow: two mappings and 256 KB are by chance."""
+        """It does not grow: two mappings are by chance, and what the file grows by at a time."""
         if recording.is_sanitized():
             return
         sizes = [tuple(map(int, row)) for row in re.findall(r"mappings (\d+), (\d+) KB", out)]
         self.assertEqual(len(sizes), 2)
         self.assertLessEqual(sizes[1][0], sizes[0][0] + 2)
-        self.assertLessEqual(sizes[1][1], sizes[0][1] + 256)
+        self.assertLessEqual(sizes[1][1], sizes[0][1] + GROWS_KB + 256)
 
     def test_start_after_stop(self):
         out, known = self.check("restart_200_times")
