@@ -127,7 +127,7 @@ def tensorflow_retraces(folder):
             loss = tf.reduce_sum(tf.matmul(x, weights))
         weights.assign_sub(0.01 * tape.gradient(loss, weights))
 
-    for number, x in enumerate(tf.data.Dataset.from_tensors(tf.ones([BATCH, 8])).repeat(120)):
+    for number, x in enumerate(tf.data.Dataset.from_tensors(tf.ones([BATCH, 8])).repeat(240)):
         train_step(x)
         helper(x, number // 4)
 

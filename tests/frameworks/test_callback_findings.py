@@ -69,8 +69,8 @@ class Compiling(FrameworkTest):
 
     def test_tensorflow(self):
         evidence = self.storm("tensorflow")
-        self.assertIn("again 29 times in 120 steps", evidence)
-        self.assertIn("number was Literal[28], is Literal[29]", evidence)
+        self.assertIn("again 59 times in 240 steps", evidence)
+        self.assertIn("number was Literal[58], is Literal[59]", evidence)
 
     def test_torch(self):
         evidence = self.storm("torch")
