@@ -21,24 +21,12 @@ static struct {
 static unsigned type_count;
 ATTR_HOT_DATA unsigned hook_instance_counts = 1;
 
-bool hook_instance_is_alive(PyObject *weak)
-{
-#if PY_VERSION_HEX >= 0x030d0000
-    PyObject *object = NULL;
-    const bool alive = PyWeakref_GetRef(weak, &object) == 1;
-    Py_XDECREF(object); /* whoever called has it too */
-    return alive;
-#else
-    return PyWeakref_GET_OBJECT(weak) != Py_None;
-#endif
-}
-
 bool hook_instance_is(PyObject *weak, const PyObject *object)
 {
 #if PY_VERSION_HEX >= 0x030d0000
     PyObject *found = NULL;
     const bool is_it = PyWeakref_GetRef(weak, &found) == 1 && found == object;
-    Py_XDECREF(found);
+    Py_XDECREF(found); /* whoever called has it too */
     return is_it;
 #else
     return PyWeakref_GET_OBJECT(weak) == object;
@@ -49,7 +37,7 @@ static void drop_dead(void)
 {
     unsigned kept = 0;
     for (unsigned i = 0; i < instance_count; i++) {
-        if (hook_instance_is_alive(instances[i].weak)) {
+        if (hook_instance_is(instances[i].weak, instances[i].object)) {
             instances[kept++] = instances[i];
         } else {
             Py_DECREF(instances[i].weak);

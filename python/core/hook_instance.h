@@ -20,8 +20,7 @@ ATTR_HOT const char *hook_instance_text(PyObject *object);
 /* The name of a type without its module; valid as long as the type. */
 ATTR_HOT const char *hook_instance_type(const PyTypeObject *type);
 
-/* Whether what a weak reference refers to is still there; and whether it is this object. */
-bool hook_instance_is_alive(PyObject *weak);
+/* Whether a weak reference to this object still refers to it: a new one may lie where it was. */
 ATTR_HOT bool hook_instance_is(PyObject *weak, const PyObject *object);
 
 /* Counts anew; how often that was done. */

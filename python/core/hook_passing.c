@@ -51,8 +51,8 @@ void hook_passing_become(const struct hook *like, PyObject *wrapper)
 /* The target is a weak reference; the key is the object's address. */
 static vectorcallfunc *slot_of_living(const struct hook *hook)
 {
-    return hook_instance_is_alive(hook->target) ? hook_object_slot((PyObject *)hook->key)
-                                                : NULL;
+    PyObject *object = (PyObject *)hook->key;
+    return hook_instance_is(hook->target, object) ? hook_object_slot(object) : NULL;
 }
 
 static const char *lay(struct hook *hook)

@@ -311,7 +311,7 @@ static void advise_input(struct finding *finding, const struct patient *patient)
 
 static void say_evidence(struct finding *finding, const struct patient *patient)
 {
-    const double busy = cause_busy(patient, SS_STAGE_DATA);
+    const double busy = cause_busy(patient, SS_STAGE_DATA).mid;
     const struct snap_span *made = producer(patient);
     const int workers = patient->snapshot->input.workers;
 

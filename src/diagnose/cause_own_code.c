@@ -64,7 +64,7 @@ static void describe(struct finding *finding, const struct patient *patient,
                      const struct own_code *code)
 {
     const struct snap_hot_place *at = &code->line->at;
-    const double busy = cause_busy(patient, SS_STAGE_OTHER);
+    const double busy = cause_busy(patient, SS_STAGE_OTHER).mid;
     char mean[UNITS_SIZE];
 
     cause_text(

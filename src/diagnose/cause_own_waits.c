@@ -7,8 +7,6 @@
 
 #include "base/units.h"
 #include "diagnose/causes.h"
-#include "model/snapshot_hot.h"
-#include "stepscope/counters.h"
 
 /* Nothing in Python below it: what the line calls is what waits. */
 static bool is_leaf(const struct snap_hot_line *line)
@@ -16,17 +14,6 @@ static bool is_leaf(const struct snap_hot_line *line)
     return (double)line->leaf_count >= own_line_least * (double)line->count &&
            line->leaf.line == line->at.line &&
            strcmp(line->leaf.file, line->at.file) == 0;
-}
-
-/* Part of the looks at the thread in which it waited. */
-static struct interval waited(const struct patient *patient)
-{
-    const uint64_t *seen = patient->snapshot->resources.states[SS_STAGE_FORWARD];
-    const uint64_t waits = seen[SS_THREAD_WAITS] + seen[SS_THREAD_WAITS_FOR_DISK];
-
-    const uint64_t all = waits + seen[SS_THREAD_RUNS];
-
-    return snapshot_share(all >= LOOKS_NEEDED ? waits : 0, all >= LOOKS_NEEDED ? all : 0);
 }
 
 static void describe(struct finding *finding, const struct patient *patient,
@@ -59,7 +46,8 @@ void causes_of_own_waits(struct patient *patient)
     const struct snap_loop *loop = patient->loop;
     const struct snap_hot_line *line = cause_hot_line(patient, SS_STAGE_FORWARD);
     const struct interval whole = loop->stage[SS_STAGE_FORWARD].share,
-                          waits = waited(patient);
+                          busy = cause_busy(patient, SS_STAGE_FORWARD),
+                          waits = {1 - busy.high, 1 - busy.mid, 1 - busy.low};
 
     if (!line || !is_leaf(line) || loop->is_asynchronous || loop->source == SOURCE_JIT ||
         line->place_samples < OWN_SAMPLES ||

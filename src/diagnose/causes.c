@@ -170,17 +170,18 @@ struct finding *cause_find(const struct patient *patient, const char *id)
     return NULL;
 }
 
-double cause_busy(const struct patient *patient, unsigned stage)
+struct interval cause_busy(const struct patient *patient, unsigned stage)
 {
     const uint64_t *seen = patient->snapshot->resources.states[stage];
     const uint64_t all = seen[0] + seen[1] + seen[2];
 
-    return all >= LOOKS_NEEDED ? (double)seen[0] / (double)all : NAN;
+    return all >= LOOKS_NEEDED ? snapshot_share(seen[SS_THREAD_RUNS], all)
+                               : (struct interval){NAN, NAN, NAN};
 }
 
 bool cause_may_wait(const struct patient *patient, unsigned stage)
 {
-    return !(cause_busy(patient, stage) >= mostly_busy);
+    return !(cause_busy(patient, stage).mid >= mostly_busy);
 }
 
 const struct snap_hot_line *cause_hot_line(const struct patient *patient, unsigned stage)

@@ -61,8 +61,8 @@ double cause_cut_in_steps(const struct patient *patient);
 /* Whether the thread may have waited while that stage had it: it was not seen to work most of the time. */
 bool cause_may_wait(const struct patient *patient, unsigned stage);
 
-/* Part of the looks at loop threads in which they ran while a stage had them; NAN below 20. */
-double cause_busy(const struct patient *patient, unsigned stage);
+/* Part of the looks at loop threads in which they ran while a stage had them; NAN below 20 looks. */
+struct interval cause_busy(const struct patient *patient, unsigned stage);
 
 /* The line of the script that has most samples of a stage; NULL: none has 20 % of it for sure. */
 const struct snap_hot_line *cause_hot_line(const struct patient *patient, unsigned stage);

@@ -266,13 +266,14 @@ static void move_overlays(struct track *track, struct item *item)
 {
     struct model *model = track->thread->model;
     struct model_process_facts *process = &model->processes[track->thread->process];
-    if (item->stage == SS_STAGE_DATA) {
+    const bool trains =
+        item->stage == SS_STAGE_COMPUTE && (item->work->marks & WORK_TRAIN_COMPUTE);
+    if (trains || item->stage == SS_STAGE_DATA) {
         overlay_add_batches(&process->waits, item);
     }
-    if (item->stage != SS_STAGE_COMPUTE || !(item->work->marks & WORK_TRAIN_COMPUTE)) {
+    if (!trains) {
         return;
     }
-    overlay_add_batches(&process->waits, item);
     share_data(track, process, item);
     move_overlay(item, &process->waits, SS_STAGE_DATA);
     move_overlay(item, &process->compiles, SS_STAGE_COMPILE);
