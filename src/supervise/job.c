@@ -131,14 +131,15 @@ static bool has_terminal(void)
     return fd >= 0;
 }
 
-/* Stops as the command did. A shell lets both go on; if only we were meant, the command follows. */
+/* Stops as the command did. A shell lets both go on; if only we were meant, the command follows: by
+ * this SIGCONT alone, for the one that woke us is still to be taken. */
 static void stop_too(struct job *job)
 {
     while (job->stopped && has_terminal()) {
         signals_stop_self(WSTOPSIG(job->status));
         if (!reap(job)) {
             kill(job->launch.pid, SIGCONT);
-            break;
+            job->stopped = false;
         }
     }
 }
