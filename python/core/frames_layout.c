@@ -135,28 +135,69 @@ const struct frames_layout *const frames_layout = NULL;
 
 #endif
 
-#if defined(HAS_INTERNALS) && PY_VERSION_HEX >= 0x030b0000 && PY_VERSION_HEX < 0x030c0000
+#if defined(HAS_INTERNALS) && PY_VERSION_HEX >= 0x030b0000 && PY_VERSION_HEX < 0x030e0000
 
-bool frames_layout_local(const PyObject *name, PyObject **value)
+enum { NO_VARIABLE = -1, SHARED = -2 }; /* SHARED: with functions inside of this one */
+
+static const _PyInterpreterFrame *running(void)
 {
-    const _PyInterpreterFrame *frame = PyThreadState_Get()->cframe->current_frame;
-    const PyCodeObject *code = frame ? frame->f_code : NULL;
-    *value = NULL;
-    for (int i = 0; code && i < code->co_nlocalsplus; i++) {
+#if PY_VERSION_HEX >= 0x030d0000
+    return PyThreadState_Get()->current_frame;
+#else
+    return PyThreadState_Get()->cframe->current_frame;
+#endif
+}
+
+static PyObject *code_of(const _PyInterpreterFrame *frame)
+{
+    return (PyObject *)frame->FRAME_CODE;
+}
+
+bool frames_layout_is_in(const struct frames_variable *variable)
+{
+    const _PyInterpreterFrame *frame = running();
+    return frame && variable->code && code_of(frame) == variable->code;
+}
+
+static int find_variable(const PyCodeObject *code, const PyObject *name)
+{
+    for (int i = 0; i < code->co_nlocalsplus; i++) {
         if (PyTuple_GET_ITEM(code->co_localsplusnames, i) == name) {
             const char kind = PyBytes_AS_STRING(code->co_localspluskinds)[i];
-            *value = frame->localsplus[i];
-            return !(kind & (CO_FAST_CELL | CO_FAST_FREE));
+            return kind & (CO_FAST_CELL | CO_FAST_FREE) ? SHARED : i;
         }
     }
-    return true;
+    return NO_VARIABLE;
+}
+
+bool frames_layout_local(struct frames_variable *variable, PyObject **value)
+{
+    const _PyInterpreterFrame *frame = running();
+    *value = NULL;
+    if (!frame || !PyCode_Check(code_of(frame))) {
+        return !frame;
+    }
+    if (code_of(frame) != variable->code) {
+        Py_XSETREF(variable->code, Py_NewRef(code_of(frame)));
+        variable->at = find_variable((PyCodeObject *)variable->code, variable->name);
+    }
+    if (variable->at >= 0) {
+        *value = frame->localsplus[variable->at];
+    }
+    return variable->at != SHARED;
 }
 
 #else
 
-bool frames_layout_local(const PyObject *name, PyObject **value)
+bool frames_layout_is_in(const struct frames_variable *variable)
 {
-    (void)name;
+    (void)variable;
+    return false;
+}
+
+bool frames_layout_local(struct frames_variable *variable, PyObject **value)
+{
+    (void)variable;
     *value = NULL;
     return false;
 }

@@ -57,9 +57,20 @@ struct frames_layout {
 /* NULL: built without the internal headers of the interpreter. */
 extern const struct frames_layout *const frames_layout;
 
-/* A local variable of the Python function that runs now, by its interned name: borrowed, NULL if it has
- * none. False: not known here, as in versions that have a public call for that. With the GIL held. */
+/* A variable by its interned name, and where it was found last: most calls come from the same function. */
 struct _object; /* PyObject */
-ATTR_HOT bool frames_layout_local(const struct _object *name, struct _object **value);
+struct frames_variable {
+    const struct _object *name;
+    struct _object *code; /* strong; NULL: not looked for yet */
+    int at;               /* less than 0: it is not there */
+};
+
+/* The value of a local variable of the Python function that runs now: borrowed, NULL if it has none. False:
+ * it can not be told here, a public call has to. With the GIL held. */
+ATTR_HOT bool frames_layout_local(struct frames_variable *variable,
+                                  struct _object **value);
+
+/* Whether that function is the one in which the variable was found last. */
+ATTR_HOT bool frames_layout_is_in(const struct frames_variable *variable);
 
 #endif

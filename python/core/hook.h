@@ -25,7 +25,7 @@ enum hook_option {
     HOOK_ASKS_TRAIN = 1u << 4,   /* a function says whether this is training */
     HOOK_COUNTS = 1u << 5,       /* the argument of the span is taken from the call */
     HOOK_BEGINS = 1u << 6,       /* the span is left open, as by __enter__ */
-    HOOK_ENDS = 1u << 7,         /* and ended here, as by __exit__ */
+    HOOK_ENDS = 1u << 7,         /* and ended before this call, as by __exit__ */
     HOOK_NONE_ENDS = 1u << 8,    /* None as a result: there is no batch */
     HOOK_DURATION = 1u << 9, /* of a library: its first argument is how long it took */
     HOOK_DEVICE = 1u << 11,  /* what a device does for it is measured (device_events.h) */
@@ -36,6 +36,7 @@ enum hook_option {
     HOOK_MOVES = 1u << 10    /* recorded only if the result is elsewhere than self */
 };
 
+struct hook_count;   /* hook_count.h */
 struct hook_naming;  /* hook_name.h */
 struct hook_samples; /* hook_samples.h */
 
@@ -54,19 +55,17 @@ struct hook_point {
     int named_after;              /* BY_*: which argument; 0 is self */
     bool is_data;                 /* the end of an iterator fails it: data, train calls */
     bool is_comm;                 /* what others are waited for in */
+    bool counts_batches;          /* COUNTS: those that are got meanwhile */
     PyObject *at_home; /* MOVES: attribute that says whether an object is on the host */
     ss_name home_name; /* MOVES: of those to the host */
     PyObject *query;   /* ASKS_TRAIN */
-    PyObject *counted; /* COUNTS: name of an attribute; NULL: len() */
-    int counted_at; /* COUNTS: which argument; HOOK_RESULT, HOOK_BATCHES, HOOK_CALLER */
-    int64_t most;   /* HOOK_BATCHES: at most so many, also if none was seen; 0: no limit.
-                   * HOOK_CALLER: so much is added */
+    PyCFunction ask;   /* of it, if it is written in C and takes nothing; else NULL */
+    struct hook_count *count; /* COUNTS */
     PyObject *before, *after; /* INFORMS: either may be NULL */
     uint64_t numbers_inside;  /* INFORMS: groups inside of which its result is counted */
     ss_name wait_name;        /* WAITS */
 };
 #define HOOK_NEVER_OPEN ((uint64_t)1 << 63) /* a bit of no group */
-enum { HOOK_RESULT = -1, HOOK_BATCHES = -2, HOOK_CALLER = -3 };
 
 /* A name is all that it has. */
 static inline bool hook_point_is_plain(const struct hook_point *point)
@@ -81,6 +80,18 @@ struct hook_call {
     Py_ssize_t count; /* positional ones in `rest` */
 };
 
+/* NULL: it has no such argument. */
+static inline PyObject *hook_argument(struct hook_call call, Py_ssize_t at)
+{
+    if (call.first) {
+        if (at == 0) {
+            return call.first;
+        }
+        at--;
+    }
+    return at < call.count ? call.rest[at] : NULL;
+}
+
 /* Kept on the C stack while the original runs. */
 struct hook_visit {
     const struct hook_point *point; /* NULL: not recorded */
@@ -89,7 +100,7 @@ struct hook_visit {
     const struct ss_open_span *open; /* the span on the thread's stack; NULL: not there */
     uint64_t start_ticks;            /* of that one: is it still the same? */
     uint32_t depth;                  /* of open spans, with this one */
-    uint64_t batches;                /* HOOK_BATCHES: how many there were before */
+    uint64_t batches;                /* how many there were before, if they count */
     uint64_t wall_ns, cpu_ns;        /* WAITS: when it began; 0: not measured */
 };
 

@@ -1,7 +1,5 @@
 #include "hook_instance.h"
 
-#include "frames_layout.h"
-
 #include <stdio.h>
 #include <string.h>
 
@@ -126,14 +124,14 @@ static PyObject *variable_of(PyFrameObject *frame, PyObject *name)
 #endif
 }
 
-PyObject *hook_instance_of_caller(PyObject *name)
+PyObject *hook_instance_of_caller(struct frames_variable *variable)
 {
     PyObject *local = NULL;
-    if (frames_layout_local(name, &local)) {
+    if (frames_layout_local(variable, &local)) {
         return Py_XNewRef(local);
     }
     PyFrameObject *frame = PyThreadState_GetFrame(PyThreadState_Get());
-    PyObject *value = frame ? variable_of(frame, name) : NULL;
+    PyObject *value = frame ? variable_of(frame, (PyObject *)variable->name) : NULL;
     Py_XDECREF((PyObject *)frame);
     PyErr_Clear();
     return value;

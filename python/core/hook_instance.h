@@ -8,6 +8,7 @@
 
 #include "core.h"
 #include "base/compiler.h"
+#include "frames_layout.h"
 
 #include <stdbool.h>
 
@@ -27,8 +28,8 @@ ATTR_HOT bool hook_instance_is(PyObject *weak, const PyObject *object);
 void hook_instance_forget(void);
 extern unsigned hook_instance_counts;
 
-/* The local variable `name` of the function that makes the present call; a new reference, NULL
- * without an exception if there is none. */
-ATTR_HOT PyObject *hook_instance_of_caller(PyObject *name);
+/* The local variable of the function that makes the present call; a new reference, NULL without an
+ * exception if there is none. */
+ATTR_HOT PyObject *hook_instance_of_caller(struct frames_variable *variable);
 
 #endif

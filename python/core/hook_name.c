@@ -22,6 +22,8 @@ struct recent {
 };
 
 struct hook_naming {
+    struct frames_variable
+        caller; /* what has the object there; without a name: nothing */
     struct recent recent[RECENT];
     char *text, *prefix;
     size_t prefix_bytes;
@@ -29,7 +31,6 @@ struct hook_naming {
     enum ss_role role;
     enum ss_scope scope;
     PyObject *attribute;
-    PyObject *caller; /* the variable of the caller that has the object, else NULL */
     struct key *keys;
     unsigned key_count;
 };
@@ -59,7 +60,8 @@ void hook_naming_free(struct hook_naming *naming)
         Py_XDECREF(naming->recent[i].weak);
     }
     Py_XDECREF(naming->attribute);
-    Py_XDECREF(naming->caller);
+    Py_XDECREF((PyObject *)naming->caller.name);
+    Py_XDECREF(naming->caller.code);
     free(naming->keys);
     free(naming->prefix);
     free(naming->text);
@@ -81,7 +83,7 @@ int hook_naming_filter(struct hook_naming *naming, PyObject *attribute,
 
 void hook_naming_from_caller(struct hook_naming *naming, PyObject *variable)
 {
-    naming->caller = Py_NewRef(variable);
+    naming->caller.name = Py_NewRef(variable);
 }
 
 static ss_name intern(const struct hook_naming *naming, const char *object)
@@ -219,7 +221,8 @@ static const char *text_of(struct hook_subject *subject, PyObject *attribute,
 
 static bool name_by_caller(struct hook_naming *naming, ss_name *name)
 {
-    PyObject *object = naming->caller ? hook_instance_of_caller(naming->caller) : NULL;
+    PyObject *object =
+        naming->caller.name ? hook_instance_of_caller(&naming->caller) : NULL;
     const bool has_name = object && name_by_instance(naming, object, name);
     Py_XDECREF(object);
     return has_name;
@@ -241,6 +244,11 @@ static bool name_by_attribute(struct hook_naming *naming, struct hook_subject *s
     }
     return name_by_caller(naming, name) ||
            name_by_text(naming, text + start, end - start, name);
+}
+
+bool hook_naming_is_again(struct hook_naming *naming, ss_name *name)
+{
+    return frames_layout_is_in(&naming->caller) && name_by_caller(naming, name);
 }
 
 bool hook_naming_of(struct hook_naming *naming, unsigned options,

@@ -28,6 +28,11 @@ struct hook_subject {
     PyObject *value;     /* to be released by whoever asks; NULL: there is none */
 };
 
+/* BY_ATTRIBUTE, of a row with a variable of the caller: whether the call comes from the function that the last
+ * one for this point came from. Such a function begins the same scope each time, so that the text need
+ * not be read again, which takes longer than all the rest. */
+ATTR_HOT bool hook_naming_is_again(struct hook_naming *naming, ss_name *name);
+
 /* False: the call is not for this point. No exception is left. */
 ATTR_HOT bool hook_naming_of(struct hook_naming *naming, unsigned options,
                              struct hook_subject *subject, ss_name *name);

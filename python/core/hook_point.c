@@ -2,6 +2,7 @@
 
 #include "collector.h"
 #include "device_events.h"
+#include "hook_count.h"
 #include "hook_inform.h"
 #include "hook_instance.h"
 #include "hook_memory.h"
@@ -34,20 +35,10 @@ void hook_point_ready(void)
 
 /* Calls that need more than a name. */
 
-static PyObject *argument_of(struct hook_call call, Py_ssize_t at)
+static unsigned ask_train(const struct hook_point *point)
 {
-    if (call.first) {
-        if (at == 0) {
-            return call.first;
-        }
-        at--;
-    }
-    return at < call.count ? call.rest[at] : NULL;
-}
-
-static unsigned ask_train(PyObject *query)
-{
-    PyObject *answer = PyObject_CallNoArgs(query);
+    PyObject *answer = point->ask ? point->ask(PyCFunction_GET_SELF(point->query), NULL)
+                                  : PyObject_CallNoArgs(point->query);
     if (!answer) {
         PyErr_Clear();
         return 0;
@@ -57,64 +48,27 @@ static unsigned ask_train(PyObject *query)
     return is_true ? SS_FLAG_TRAIN : SS_FLAG_EVAL;
 }
 
-static int64_t count_of(const struct hook_point *point, PyObject *object)
+/* The point that took the last call from the function that makes this one; NULL: none did. */
+static const struct hook_point *find_again(const struct hook_point *point, ss_name *name)
 {
-    if (!object) {
-        return 0;
+    while (point && !(point->options & HOOK_BY_ATTRIBUTE &&
+                      hook_naming_is_again(point->by, name))) {
+        point = point->next;
     }
-    long long number = 0;
-    if (point->counted) {
-        PyObject *value = PyObject_GetAttr(object, point->counted);
-        number = value && PyLong_Check(value) ? PyLong_AsLongLong(value) : 0;
-        Py_XDECREF(value);
-    } else {
-        number = PyObject_Size(object);
-    }
-    if (PyErr_Occurred()) {
-        PyErr_Clear();
-        return 0;
-    }
-    return number;
-}
-
-/* A number that the calling function has in a variable; 0: it has none. */
-static int64_t count_of_caller(const struct hook_point *point)
-{
-    PyObject *value = hook_instance_of_caller(point->counted);
-    const long long number = value && PyLong_Check(value) ? PyLong_AsLongLong(value) : -1;
-    Py_XDECREF(value);
-    PyErr_Clear();
-    return number < 0 ? 0 : number + point->most;
-}
-
-static int64_t argument_of_span(const struct hook_visit *visit, struct hook_call call,
-                                PyObject *result)
-{
-    const struct hook_point *point = visit->point;
-    if (point->counted_at == HOOK_BATCHES) {
-        const uint64_t now = __atomic_load_n(&hook_batches, __ATOMIC_RELAXED);
-        const int64_t seen = (int64_t)(now - visit->batches);
-        const int64_t most = point->most ? point->most : INT64_MAX;
-        return seen <= 0 ? (point->most ? most : 1) : seen < most ? seen : most;
-    }
-    if (point->counted_at == HOOK_CALLER) {
-        return count_of_caller(point);
-    }
-    return count_of(point, point->counted_at == HOOK_RESULT
-                               ? result
-                               : argument_of(call, point->counted_at));
+    return point;
 }
 
 /* The first point that takes the call, and what it calls it; NULL: none does. */
 ATTR_HOT static const struct hook_point *find_point(const struct hook_point *point,
                                                     struct hook_call call, ss_name *name)
 {
-    if (point->by && point->options & HOOK_ENDS) {
-        return hook_pair_end(argument_of(call, 0), name) ? point : NULL;
+    const struct hook_point *again = find_again(point, name);
+    if (again) {
+        return again;
     }
     struct hook_subject subject = {0};
     for (; point; point = point->next) {
-        PyObject *self = argument_of(call, point->named_after);
+        PyObject *self = hook_argument(call, point->named_after);
         if (self != subject.self) {
             Py_XDECREF(subject.value);
             subject = (struct hook_subject){.self = self};
@@ -139,6 +93,20 @@ static void begin_measures(const struct hook_point *point, struct hook_visit *vi
     }
 }
 
+/* What the same self has begun, or whatever has the name of the point. The span ends before the call that
+ * ends it, which has little to do. */
+static void end_begun(const struct hook_point *point, const PyObject *self)
+{
+    ss_name name = point->name;
+    if (hook_open_groups & point->group || (point->by && !hook_pair_end(self, &name))) {
+        return;
+    }
+    if (point->options & HOOK_DEVICE && UNLIKELY(device_events_are_on)) {
+        device_events_end(name);
+    }
+    span_stack_end(name, point->flags);
+}
+
 static void end_measures(const struct hook_visit *visit, PyObject *result)
 {
     const unsigned options = visit->point->options;
@@ -154,36 +122,38 @@ static void end_measures(const struct hook_visit *visit, PyObject *result)
 void hook_enter_with_options(const struct hook_point *point, struct hook_call call,
                              struct hook_visit *visit)
 {
-    const int error = errno;
     ss_name name = 0;
     collector_poke(); /* a step has such a call at least */
+    if (point->options & HOOK_ENDS) {
+        end_begun(point, hook_argument(call, 0));
+        return;
+    }
     point = find_point(point, call, &name);
     visit->group = 0;
     if (point && !(hook_open_groups & point->group)) {
         visit->name = name;
         visit->group = point->group;
         hook_open_groups |= point->group;
-        if (point->counted_at == HOOK_BATCHES) { /* another core has just written it */
+        if (point->counts_batches) { /* another core has just written it */
             visit->batches = __atomic_load_n(&hook_batches, __ATOMIC_RELAXED);
         }
         visit->cpu_ns = 0;
         if (point->options & HOOK_INFORMS) {
             hook_inform_before(point, call);
         }
-        if (point->options & (HOOK_ENDS | HOOK_SILENT)) {
+        if (point->options & HOOK_SILENT) {
             visit->point = point;
             visit->open = NULL;
         } else {
             const unsigned asked =
-                point->options & HOOK_ASKS_TRAIN ? ask_train(point->query) : 0;
+                point->options & HOOK_ASKS_TRAIN ? ask_train(point) : 0;
             hook_begin(point, name, point->flags | asked | condition, visit);
             begin_measures(point, visit);
         }
         if (point->options & HOOK_BEGINS && point->by) {
-            hook_pair_begin(argument_of(call, 0), name);
+            hook_pair_begin(hook_argument(call, 0), name);
         }
     }
-    errno = error;
 }
 
 /* The innermost open span, if it is the visit's own. */
@@ -227,7 +197,7 @@ static bool has_moved(const struct hook_visit *visit, struct hook_call call,
                       PyObject *result)
 {
     const struct hook_point *point = visit->point;
-    PyObject *before = argument_of(call, 0);
+    PyObject *before = hook_argument(call, 0);
     if (result == before) { /* it was there already */
         return false;
     }
@@ -241,33 +211,61 @@ static bool has_moved(const struct hook_visit *visit, struct hook_call call,
     return true;
 }
 
-void hook_leave_with_options(const struct hook_visit *visit, struct hook_call call,
-                             PyObject *result)
+/* One that another call ends stays open, unless the call that began it failed. */
+static inline void end_span(const struct hook_visit *visit, const PyObject *result,
+                            unsigned flags, int64_t arg)
+{
+    if (!(visit->point->options & HOOK_BEGINS) || !result) {
+        hook_end(visit, flags, arg);
+    }
+}
+
+/* What few calls need, some of it from Python, which may change errno. */
+ATTR_NOINLINE static void leave_with_more(const struct hook_visit *visit,
+                                          struct hook_call call, PyObject *result,
+                                          bool looks, unsigned flags)
 {
     const struct hook_point *point = visit->point;
     const int error = errno;
-    unsigned flags = point->flags | (result ? 0 : hook_failure(point));
     int64_t arg = 0;
-    hook_open_groups &= ~visit->group;
     end_measures(visit, result);
-    if (result && point->options & HOOK_COUNTS) {
-        arg = argument_of_span(visit, call, result);
+    if (result && point->count && hook_count_is_for(point->count, call)) {
+        arg = hook_count_of(visit, call, result);
     }
     if (result == Py_None && point->options & HOOK_NONE_ENDS) {
         flags |= SS_FLAG_FAILED;
     }
-    hook_samples_see(visit, argument_of(call, 0), result);
+    if (looks) {
+        hook_samples_look(point->samples, hook_argument(call, 0), result);
+    }
     if (result && point->options & HOOK_MOVES && !has_moved(visit, call, result)) {
         drop_span(visit);
-    } else if (point->options & HOOK_ENDS) {
-        span_stack_end(visit->name, flags);
-    } else if (!(point->options & HOOK_BEGINS) || !result) {
-        hook_end(visit, flags, arg);
+    } else {
+        end_span(visit, result, flags, arg);
     }
     if (point->options & HOOK_INFORMS) {
         hook_inform_after(point, call, result);
     }
     errno = error;
+}
+
+void hook_leave_with_options(const struct hook_visit *visit, struct hook_call call,
+                             PyObject *result)
+{
+    const struct hook_point *point = visit->point;
+    const unsigned options = point->options;
+    const unsigned flags = point->flags | (result ? 0 : hook_failure(point));
+    const bool looks =
+        point->samples && visit->open &&
+        hook_samples_is_due(point->samples, hook_argument(call, 0), result);
+    hook_open_groups &= ~visit->group;
+    if (looks || options & (HOOK_NONE_ENDS | HOOK_MOVES | HOOK_INFORMS) ||
+        (point->count && hook_count_is_for(point->count, call)) || visit->cpu_ns ||
+        device_events_are_on) {
+        leave_with_more(visit, call, result, looks, flags);
+    } else {
+        end_span(visit, result, flags, 0);
+    }
 }
 
 void hook_leave_unseen(const struct hook_visit *visit)
@@ -485,31 +483,22 @@ static int read_moves(PyObject *row, struct hook_point *point)
     return 0;
 }
 
-/* "query": a callable; "count": (which argument or another of where, name of an attribute or None,
- * how many at most). */
+/* "query": a callable. */
 static int read_objects(PyObject *row, struct hook_point *point)
 {
     if (hook_inform_read(row, point) != 0 || hook_wait_read(row, point) != 0 ||
-        hook_samples_read(row, point) != 0) {
+        hook_samples_read(row, point) != 0 || hook_count_read(row, point) != 0) {
         return -1;
     }
     PyObject *query = PyDict_GetItemString(row, "query");
-    PyObject *count = PyDict_GetItemString(row, "count");
     if (query) {
         point->query = Py_NewRef(query);
+        point->ask =
+            PyCFunction_Check(query) && PyCFunction_GET_FLAGS(query) == METH_NOARGS
+                ? PyCFunction_GET_FUNCTION(query)
+                : NULL;
         point->options |= HOOK_ASKS_TRAIN;
     }
-    if (!count) {
-        return 0;
-    }
-    PyObject *attribute = NULL;
-    long long most = 0;
-    if (!PyArg_ParseTuple(count, "iO|L", &point->counted_at, &attribute, &most)) {
-        return -1;
-    }
-    point->most = most;
-    point->counted = attribute == Py_None ? NULL : Py_NewRef(attribute);
-    point->options |= HOOK_COUNTS;
     return 0;
 }
 
@@ -533,8 +522,8 @@ void hook_point_free(struct hook_point *point)
 {
     hook_naming_free(point->by);
     hook_samples_free(point->samples);
+    hook_count_free(point->count);
     Py_XDECREF(point->query);
-    Py_XDECREF(point->counted);
     Py_XDECREF(point->at_home);
     Py_XDECREF(point->before);
     Py_XDECREF(point->after);

@@ -6,14 +6,6 @@
 
 enum { EVERY = 16, DEEPEST = 4, PARTS = 32, TENSORS = 2 };
 
-struct hook_samples {
-    PyObject *kind; /* only exactly these are asked: others may run code of the script */
-    PyObject *shape_of;
-    const PyObject *iterator; /* that gave the last batch; compared and never used */
-    unsigned left;            /* batches of it that are not looked at */
-    ss_name name;
-};
-
 struct look {
     const struct hook_samples *by;
     int parts,
@@ -41,6 +33,17 @@ static bool is_enough(const struct look *look)
 
 static void look_at(struct look *look, PyObject *part, int depth);
 
+/* What a UserDict keeps, as far as no code of the script is asked for it; NULL: nothing. */
+static PyObject *kept_by(const struct hook_samples *by, PyObject *whole)
+{
+    const bool is_one = PyType_IsSubtype(Py_TYPE(whole), (PyTypeObject *)by->user_dict);
+    PyObject *own = is_one ? PyObject_GenericGetDict(whole, NULL) : NULL;
+    PyObject *kept = own ? Py_XNewRef(PyDict_GetItemString(own, "data")) : NULL;
+    Py_XDECREF(own);
+    hook_inform_forget();
+    return kept;
+}
+
 static void look_into(struct look *look, PyObject *whole, int depth)
 {
     PyObject *value;
@@ -57,6 +60,9 @@ static void look_into(struct look *look, PyObject *whole, int depth)
         while (!is_enough(look) && PyDict_Next(whole, &at, NULL, &value)) {
             look_at(look, value, depth);
         }
+    } else if ((value = kept_by(look->by, whole))) {
+        look_at(look, value, depth);
+        Py_DECREF(value);
     }
 }
 
@@ -83,10 +89,6 @@ void hook_samples_look(struct hook_samples *samples, const PyObject *iterator,
         samples->iterator = NULL; /* the next one may lie where this one did */
         return;
     }
-    if (iterator == samples->iterator && samples->left > 0) {
-        samples->left--;
-        return;
-    }
     struct look look = {.by = samples};
     look_at(&look, batch, 0);
     samples->iterator = iterator;
@@ -108,13 +110,22 @@ int hook_samples_read(PyObject *row, struct hook_point *point)
     if (!PyArg_ParseTuple(pair, "OO", &kind, &shape_of)) {
         return -1;
     }
+    PyObject *collections = PyImport_ImportModule("collections");
+    PyObject *user_dict =
+        collections ? PyObject_GetAttrString(collections, "UserDict") : NULL;
+    Py_XDECREF(collections);
+    if (!user_dict) {
+        return -1;
+    }
     point->samples = calloc(1, sizeof *point->samples);
     if (!point->samples) {
+        Py_DECREF(user_dict);
         PyErr_NoMemory();
         return -1;
     }
     point->samples->kind = Py_NewRef(kind);
     point->samples->shape_of = Py_NewRef(shape_of);
+    point->samples->user_dict = user_dict;
     point->samples->name =
         ss_intern(OWN_COUNTER_SAMPLES, SS_STAGE_DATA, SS_ROLE_NONE, SS_SCOPE_NONE, NULL);
     return 0;
@@ -125,6 +136,7 @@ void hook_samples_free(struct hook_samples *samples)
     if (samples) {
         Py_DECREF(samples->kind);
         Py_DECREF(samples->shape_of);
+        Py_DECREF(samples->user_dict);
         free(samples);
     }
 }

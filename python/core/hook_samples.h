@@ -11,17 +11,28 @@
 int hook_samples_read(PyObject *row, struct hook_point *point);
 void hook_samples_free(struct hook_samples *samples);
 
+struct hook_samples {
+    const PyObject *iterator; /* that gave the last batch; compared and never used */
+    unsigned left;            /* batches of it that are not looked at */
+    ss_name name;
+    PyObject *kind; /* only exactly these are asked: others may run code of the script */
+    PyObject *shape_of;
+    PyObject *user_dict; /* collections.UserDict, which tokenizers give a kind of */
+};
+
+/* A call has given a batch; NULL: there is no more. Whether it is to be looked at. */
+static inline bool hook_samples_is_due(struct hook_samples *samples,
+                                       const PyObject *iterator, const PyObject *batch)
+{
+    if (LIKELY(batch && iterator == samples->iterator && samples->left > 0)) {
+        samples->left--;
+        return false;
+    }
+    return true;
+}
+
+/* Then, before the span ends, for the model to find it there. */
 void hook_samples_look(struct hook_samples *samples, const PyObject *iterator,
                        PyObject *batch);
-
-/* A call has given a batch; NULL: there is no more. Before the span ends, for the model to find it there. */
-static inline void hook_samples_see(const struct hook_visit *visit,
-                                    const PyObject *iterator, PyObject *batch)
-{
-    const struct hook_point *point = visit->point;
-    if (point->is_data && point->samples && visit->open) {
-        hook_samples_look(point->samples, iterator, batch);
-    }
-}
 
 #endif

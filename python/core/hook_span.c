@@ -1,6 +1,8 @@
 /* The spans of hooks, where the fast path in hook.h does not do. */
 #include "hook.h"
 
+#include <errno.h>
+
 void hook_begin_slow(ss_name name, unsigned flags, struct hook_visit *visit)
 {
     const struct pen *pen = &session_tls;
@@ -19,6 +21,7 @@ void hook_begin_slow(ss_name name, unsigned flags, struct hook_visit *visit)
 /* What was left open inside is counted from the outside: spans too deep to be recorded count too. */
 void hook_end_slow(const struct hook_visit *visit, unsigned flags, int64_t arg)
 {
+    const int error = errno;
     const struct pen *pen = hook_pen();
     if (!hook_is_open(visit, pen)) {
         return;
@@ -30,4 +33,5 @@ void hook_end_slow(const struct hook_visit *visit, unsigned flags, int64_t arg)
     if (depth == visit->depth) {
         ss_end(flags, arg);
     }
+    errno = error;
 }

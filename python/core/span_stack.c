@@ -1,5 +1,6 @@
 #include "span_stack.h"
 
+#include "base/compiler.h"
 #include "record/session.h"
 
 /* How many spans are open inside the innermost one of this name; -1: there is none. */
@@ -13,7 +14,7 @@ static int count_inside(const struct pen *pen, uint16_t id)
     return -1;
 }
 
-void span_stack_end(ss_name name, unsigned flags)
+ATTR_NOINLINE static void end_slow(ss_name name, unsigned flags)
 {
     const struct pen *pen = &session_tls;
 
@@ -28,4 +29,15 @@ void span_stack_end(ss_name name, unsigned flags)
             ss_end(SS_FLAG_UNFINISHED, 0);
     }
     ss_end(flags, 0);
+}
+
+void span_stack_end(ss_name name, unsigned flags)
+{
+    struct pen *pen = &session_tls;
+
+    if (LIKELY(pen->fast_gate == gate_now() && pen_can_end(pen) &&
+               pen->top[-1].head.name == SS_NAME_ID(name)))
+        pen_end(pen, ticks_counter(), flags, 0);
+    else
+        end_slow(name, flags);
 }

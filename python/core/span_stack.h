@@ -5,11 +5,12 @@
 #ifndef PYTHON_SPAN_STACK_H
 #define PYTHON_SPAN_STACK_H
 
+#include "base/compiler.h"
 #include "stepscope/recorder.h"
 
 /* Ends the innermost open span of this name on this thread, and whatever was left open inside it.
  * Does nothing if there is none: it was begun before the recording or the fork, on another thread,
  * or was ended with the one around it. */
-void span_stack_end(ss_name name, unsigned flags);
+ATTR_HOT void span_stack_end(ss_name name, unsigned flags);
 
 #endif

@@ -43,6 +43,7 @@ class Hook(NamedTuple):
     count: str = ""  # argument of the span: "len(result)", "result.nbytes", "len(1)", "1.nbytes",
     # "batches(4)": got meanwhile, by the rows that end in a batch; at most 4, or any number for 0;
     # "caller.i+1": one more than a variable of the caller
+    count_of: str = ""  # "module:Class": only of such an argument
     part: str = ""  # begin: the span stays open; end: it is ended here (with `object`: that which
     # the same self began)
     ends: str = ""  # none: a result of None is the end of the data; duration_us, batch: hook_library.c
@@ -170,6 +171,8 @@ def _point(row):
         point["query"] = value if not isinstance(owner, type) else getattr(owner, name)
     if row.count:
         point["count"] = _count(row.count)
+        if row.count_of:
+            point["count"] = (*point["count"], 0, _resolve(row.count_of)[2])
     if row.samples:
         _put_samples(point, *row.samples)
     return point

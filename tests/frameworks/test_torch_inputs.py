@@ -44,7 +44,7 @@ class Samples(FrameworkTest):
         # Of the first batch and the 17th; the last one is of 2.
         known = 21 * 4
         self.assertEqual([loop["steps"].get("samples") for loop in loops_of(self.report())],
-                         [known, known, None, None, None])
+                         [known, known, known, None, None, None])
 
 
 class Workers(FrameworkTest):

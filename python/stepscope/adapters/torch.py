@@ -129,9 +129,10 @@ else:  # which calls that one from Python; but the learning rate is found inside
     )
 
 HOOKS = (
-    # The argument of both is the number of the batch, by which a fetch in a worker is found.
+    # With workers, the argument of both is the number of the batch, by which a fetch is found.
     Hook(_LOADER + "_BaseDataLoaderIter.__next__", "data", "DataLoader", outermost="data",
-         count="0._num_yielded", samples=SAMPLES),
+         count="0._num_yielded", count_of=_LOADER + "_MultiProcessingDataLoaderIter",
+         samples=SAMPLES),
     Hook(_LOADER + "DataLoader.__iter__", "setup", "DataLoader start", keep=True),
     Hook(_LOADER + "_MultiProcessingDataLoaderIter._shutdown_workers", "setup", "DataLoader stop"),
     # In the loop's own process a fetch is the wait for data and nothing else.
@@ -150,7 +151,7 @@ HOOKS = (
          outermost="backward", device="events", waits=_SUMMED_UP),
 
     _scope("step", role="update", whose="caller.self", outermost="update", device="events"),
-    _scope("zero_grad"),
+    _scope("zero_grad", whose="caller.self"),
     Hook(_RECORD + "__exit__", "optimizer", "step", part="end", object="instance",
          device="events"),
     # A step that the scaler skips, because of infinite gradients, is an update too.

@@ -286,6 +286,52 @@ class Options(HookCase):
         skipped = lay(Hook(PARTS + "collate", "user", "collate", whose="1"))
         self.assertIn("'whose' needs 'object'", skipped[PARTS + "collate"])
 
+    def test_functions_that_begin_scopes_in_turn(self):
+        """From the second call on the caller's code says which scope it is."""
+        step = Hook(PARTS + "Record.__enter__", "optimizer", "step", part="begin",
+                    object="attribute", attribute="name", prefix="step#", whose="caller.self")
+        self.lay(step, step._replace(name="zero_grad", prefix="zero_grad#"),
+                 Hook(PARTS + "Record.__exit__", "optimizer", "step", part="end",
+                      object="attribute", attribute="name", prefix=""))
+
+        class Both:
+            def step(self):
+                with parts.Record("step#x"):
+                    pass
+
+            def zero_grad(self):
+                with parts.Record("zero_grad#x"):
+                    pass
+
+            def other(self):
+                with parts.Record("something else"):
+                    pass
+
+            def shared(self):  # `self` is a variable of two functions
+                with parts.Record("step#x"):
+                    return lambda: self
+
+        one, two = Both(), Both()
+
+        def work():
+            for _ in range(3):
+                for both in (one, two):
+                    both.zero_grad(), both.other(), both.step(), both.shared()
+
+        self.assertEqual([(s["name"], s["object"]) for s in self.spans(work)],
+                         [(name, whose) for whose in ("Both", "Both#2")
+                          for name in ("zero_grad", "step", "step")] * 3)
+
+    def test_only_arguments_of_a_class_are_counted(self):
+        self.lay(Hook(PARTS + "Loader.__next__", "data", "next", outermost="data", count="0.left",
+                      count_of=PARTS + "Loader"))
+
+        class Other(parts.Loader):
+            pass
+
+        self.assertEqual([s["arg"] for s in self.spans(lambda: [
+            next(loader) for loader in (parts.Loader(5), Other(5), parts.Loader(8))])], [4, 0, 7])
+
     def test_only_moves_between_host_and_device(self):
         self.lay(Hook(PARTS + "Tensor.to", "transfer", "to", moves="is_cpu"),
                  Hook(PARTS + "collate", "user", "around"))

@@ -1,0 +1,36 @@
+/* The argument of a span, taken from the call: the length or an attribute of what it got or gave, a
+ * number that its caller has, the batches that were got meanwhile. */
+#ifndef PYTHON_HOOK_COUNT_H
+#define PYTHON_HOOK_COUNT_H
+
+#include "frames_layout.h"
+#include "hook.h"
+
+struct hook_count {
+    const PyTypeObject *only_of; /* other arguments have none; NULL: any has one */
+    int at;                      /* which argument, or one of the below */
+    PyObject *attribute;         /* of it; NULL: len() */
+    int64_t most; /* of batches: at most so many, also if none was seen; 0: no limit */
+    int64_t more; /* of a variable: so much is added */
+    struct frames_variable caller; /* the variable */
+};
+enum { HOOK_RESULT = -1, HOOK_BATCHES = -2, HOOK_CALLER = -3 };
+
+/* "count": (which argument or one of the above, name of an attribute or variable or None, at most or what
+ * is added, type). 0, or -1 with an exception. */
+int hook_count_read(PyObject *row, struct hook_point *point);
+void hook_count_free(struct hook_count *count);
+
+/* Whether this call has such an argument. */
+static inline bool hook_count_is_for(const struct hook_count *count,
+                                     struct hook_call call)
+{
+    const PyObject *object = count->only_of ? hook_argument(call, count->at) : NULL;
+    return !object || Py_TYPE(object) == count->only_of;
+}
+
+/* The argument; 0 if it can not be told. No exception is left. */
+int64_t hook_count_of(const struct hook_visit *visit, struct hook_call call,
+                      PyObject *result);
+
+#endif
