@@ -24,7 +24,7 @@ TARGET = 1.005
 RATE = 0.0  # a model that learns has other steps at the end than at the start
 BATCH, INPUTS = 32, 32
 BLOCK, BLOCKS = 200, 100  # calls of what takes next to nothing
-TRIED = 40  # steps of a width, to see how long they take
+TRIED, WARM = 40, 40  # steps of a width, to see how long they take, after some that take longer
 
 
 def make_model(width):
@@ -59,8 +59,8 @@ def fit(model, tick, is_done):
 def length_ns(model):
     """Of a step, as most of them are."""
     times = []
-    fit(model, lambda: times.append(time.process_time_ns()), lambda: len(times) > TRIED)
-    lengths = sorted(b - a for a, b in zip(times[10:], times[11:]))
+    fit(model, lambda: times.append(time.process_time_ns()), lambda: len(times) > WARM + TRIED)
+    lengths = sorted(b - a for a, b in zip(times[WARM:], times[WARM + 1:]))
     return lengths[len(lengths) // 2]
 
 

@@ -25,6 +25,7 @@ HOOKS_NS = 3000  # of a step: 0.3 % of 1 ms
 RATE = 0.0  # a model that has learnt has gradients near 0, which take many times as long
 BATCH, INPUTS = 32, 64
 BLOCK = 10
+WARM = 40  # steps that take longer than those after them
 
 
 def make_model(hidden):
@@ -140,10 +141,10 @@ def find_width(train, wanted_ms):
 
         def tick():
             times.append(time.thread_time_ns())
-            return len(times) > 40
+            return len(times) > WARM + 40
 
         train(hidden, tick)
-        steps = sorted(b - a for a, b in zip(times, times[1:]))
+        steps = sorted(b - a for a, b in zip(times[WARM:], times[WARM + 1:]))
         if steps[len(steps) // 2] >= wanted_ms * 1e6 or hidden > 4096:
             return hidden
         hidden = int(hidden * 1.15) + 1

@@ -37,6 +37,7 @@ enum hook_option {
 };
 
 struct hook_count;   /* hook_count.h */
+struct hook_numbers; /* hook_numbers.h */
 struct hook_naming;  /* hook_name.h */
 struct hook_samples; /* hook_samples.h */
 
@@ -60,10 +61,10 @@ struct hook_point {
     ss_name home_name; /* MOVES: of those to the host */
     PyObject *query;   /* ASKS_TRAIN */
     PyCFunction ask;   /* of it, if it is written in C and takes nothing; else NULL */
-    struct hook_count *count; /* COUNTS */
-    PyObject *before, *after; /* INFORMS: either may be NULL */
-    uint64_t numbers_inside;  /* INFORMS: groups inside of which its result is counted */
-    ss_name wait_name;        /* WAITS */
+    struct hook_count *count;     /* COUNTS */
+    PyObject *before, *after;     /* INFORMS: either may be NULL */
+    struct hook_numbers *numbers; /* in what it gives; NULL: none are looked for */
+    ss_name wait_name;            /* WAITS */
 };
 #define HOOK_NEVER_OPEN ((uint64_t)1 << 63) /* a bit of no group */
 

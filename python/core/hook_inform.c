@@ -1,7 +1,5 @@
 #include "hook_inform.h"
 
-#include "span.h"
-
 int hook_inform_read(PyObject *row, struct hook_point *point)
 {
     point->before = Py_XNewRef(PyDict_GetItemString(row, "before"));
@@ -51,29 +49,9 @@ void hook_inform_before(const struct hook_point *point, struct hook_call call)
     }
 }
 
-static void count_numbers(PyObject *numbers)
-{
-    PyObject *key, *value;
-    Py_ssize_t at = 0;
-    while (PyDict_Next(numbers, &at, &key, &value)) {
-        ss_name name;
-        if (!PyFloat_CheckExact(value) || !PyUnicode_CheckExact(key)) {
-            continue;
-        }
-        if (span_name(key, SS_STAGE_USER, &name) == 0) {
-            ss_counter(name, PyFloat_AS_DOUBLE(value));
-        } else {
-            PyErr_Clear();
-        }
-    }
-}
-
 void hook_inform_after(const struct hook_point *point, struct hook_call call,
                        PyObject *result)
 {
-    if (result && point->numbers_inside & hook_open_groups && PyDict_CheckExact(result)) {
-        count_numbers(result);
-    }
     if (point->after) {
         PyObject *kind, *value, *trace;
         PyErr_Fetch(&kind, &value, &trace);

@@ -14,8 +14,7 @@ void hook_inform_forget(void);
 /* before(arguments): positional ones. */
 void hook_inform_before(const struct hook_point *point, struct hook_call call);
 
-/* after(arguments, result, failed); an exception that is being raised (result NULL) stays. Of a row with
- * "numbers", those in a dictionary that it gave are counted. */
+/* after(arguments, result, failed); an exception that is being raised (result NULL) stays. */
 void hook_inform_after(const struct hook_point *point, struct hook_call call,
                        PyObject *result);
 

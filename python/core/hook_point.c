@@ -7,6 +7,7 @@
 #include "hook_instance.h"
 #include "hook_memory.h"
 #include "hook_name.h"
+#include "hook_numbers.h"
 #include "hook_pair.h"
 #include "hook_samples.h"
 #include "hook_wait.h"
@@ -130,7 +131,8 @@ void hook_enter_with_options(const struct hook_point *point, struct hook_call ca
     }
     point = find_point(point, call, &name);
     visit->group = 0;
-    if (point && !(hook_open_groups & point->group)) {
+    if (point && !(hook_open_groups & point->group) &&
+        !hook_numbers_has_none(point->numbers, call)) {
         visit->name = name;
         visit->group = point->group;
         hook_open_groups |= point->group;
@@ -266,6 +268,9 @@ void hook_leave_with_options(const struct hook_visit *visit, struct hook_call ca
     } else {
         end_span(visit, result, flags, 0);
     }
+    if (result && point->numbers) {
+        hook_numbers_see(point->numbers, result);
+    }
 }
 
 void hook_leave_unseen(const struct hook_visit *visit)
@@ -373,19 +378,17 @@ static int read_groups(PyObject *row, struct hook_point *point)
 {
     const char *group = text_in(row, "outermost");
     const char *numbers = text_in(row, "numbers");
+    uint64_t inside = 0;
     point->shut = HOOK_NEVER_OPEN;
     if (!group || !numbers || (*group && find_group(group, &point->group) != 0) ||
-        (*numbers && find_group(numbers, &point->numbers_inside) != 0)) {
+        (*numbers && find_group(numbers, &inside) != 0)) {
         return -1;
     }
     if (*group) {
         point->options |= HOOK_OUTERMOST;
         point->shut = point->group;
     }
-    if (*numbers) {
-        point->options |= HOOK_INFORMS;
-    }
-    return 0;
+    return hook_numbers_read(point, inside);
 }
 
 static const struct {
@@ -523,6 +526,7 @@ void hook_point_free(struct hook_point *point)
     hook_naming_free(point->by);
     hook_samples_free(point->samples);
     hook_count_free(point->count);
+    hook_numbers_free(point->numbers);
     Py_XDECREF(point->query);
     Py_XDECREF(point->at_home);
     Py_XDECREF(point->before);

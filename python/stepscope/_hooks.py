@@ -49,7 +49,8 @@ class Hook(NamedTuple):
     ends: str = ""  # none: a result of None is the end of the data; duration_us, batch: hook_library.c
     before: Optional[Callable] = None  # before(arguments): the adapter is told of a call
     after: Optional[Callable] = None  # after(arguments, result, failed)
-    numbers: str = ""  # inside a call of this group, numbers in the dictionary that it gives are counters
+    numbers: str = ""  # inside a call of this group, numbers in the dictionary that it gives are counters;
+    # of None it has none, and is not recorded
     device: str = ""  # events: if they are wanted, what a device does for the call is measured too
     waits: str = ""  # while _core.hook_waits() says so: what to call time off the CPU inside the call
     samples: tuple = ()  # of data: ("module:Class" of tensors, function that gives the shape of one)

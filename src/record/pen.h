@@ -129,6 +129,19 @@ static inline void pen_write_span(struct pen *pen, uint64_t head, uint64_t start
     pen_commit(pen, head, 1);
 }
 
+/* Writes what happened at `now`, inside the spans that are open; needs room at the cursor. */
+static inline void pen_write_point(struct pen *pen, enum ss_kind kind, uint32_t name,
+                                   unsigned flags, uint64_t now, uint64_t value)
+{
+    struct ss_rec_point *point = (struct ss_rec_point *)(void *)pen->cursor;
+    const uint64_t place =
+        pen->place >> HEAD_DEPTH_SHIFT << HEAD_DEPTH_SHIFT | (uint64_t)kind | 1u << 8;
+    point->ticks = now;
+    point->value = value;
+    point->subject = 0;
+    pen_commit(pen, pen_head(place, name, flags), 1);
+}
+
 /* Takes the innermost span, with this head, off the stack. */
 static inline void pen_pop(struct pen *pen, uint64_t head)
 {

@@ -127,7 +127,8 @@ static void put(const void *record, unsigned units, struct pen *pen, uint64_t no
     }
 }
 
-static void put_point(enum ss_kind kind, ss_name name, unsigned flags, uint64_t value)
+ATTR_NOINLINE static void put_point_slow(enum ss_kind kind, ss_name name, unsigned flags,
+                                         uint64_t value)
 {
     struct pen *pen = pen_for_record();
     if (pen) {
@@ -137,6 +138,16 @@ static void put_point(enum ss_kind kind, ss_name name, unsigned flags, uint64_t 
             .value = value};
         point.head.flags = (uint16_t)flags;
         put(&point, 1, pen, point.ticks);
+    }
+}
+
+static void put_point(enum ss_kind kind, ss_name name, unsigned flags, uint64_t value)
+{
+    struct pen *pen = &session_tls;
+    if (LIKELY(pen->fast_gate == gate_now() && pen->cursor < pen->limit)) {
+        pen_write_point(pen, kind, name, flags, ticks_counter(), value);
+    } else {
+        put_point_slow(kind, name, flags, value);
     }
 }
 
