@@ -135,30 +135,30 @@ const struct frames_layout *const frames_layout = NULL;
 
 #endif
 
-#if defined(HAS_INTERNALS) && PY_VERSION_HEX >= 0x030b0000 && PY_VERSION_HEX < 0x030e0000
+#if defined(HAS_INTERNALS) && PY_VERSION_HEX < 0x030e0000
 
 enum { NO_VARIABLE = -1, SHARED = -2 }; /* SHARED: with functions inside of this one */
 
-static const _PyInterpreterFrame *running(void)
-{
 #if PY_VERSION_HEX >= 0x030d0000
-    return PyThreadState_Get()->current_frame;
+#define RUNNING current_frame
+#elif PY_VERSION_HEX >= 0x030b0000
+#define RUNNING cframe->current_frame
 #else
-    return PyThreadState_Get()->cframe->current_frame;
+#define RUNNING frame
 #endif
+
+static const frame_type *running(void)
+{
+    return PyThreadState_Get()->RUNNING;
 }
 
-static PyObject *code_of(const _PyInterpreterFrame *frame)
+static PyObject *code_of(const frame_type *frame)
 {
     return (PyObject *)frame->FRAME_CODE;
 }
 
-bool frames_layout_is_in(const struct frames_variable *variable)
-{
-    const _PyInterpreterFrame *frame = running();
-    return frame && variable->code && code_of(frame) == variable->code;
-}
-
+#if PY_VERSION_HEX >= 0x030b0000
+#define FRAME_LOCALS localsplus
 static int find_variable(const PyCodeObject *code, const PyObject *name)
 {
     for (int i = 0; i < code->co_nlocalsplus; i++) {
@@ -169,22 +169,53 @@ static int find_variable(const PyCodeObject *code, const PyObject *name)
     }
     return NO_VARIABLE;
 }
+#else
+#define FRAME_LOCALS f_localsplus
+static int find_in(PyObject *names, const PyObject *name)
+{
+    for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(names); i++) {
+        if (PyTuple_GET_ITEM(names, i) == name) {
+            return (int)i;
+        }
+    }
+    return NO_VARIABLE;
+}
+
+static int find_variable(const PyCodeObject *code, const PyObject *name)
+{
+    return find_in(code->co_cellvars, name) >= 0 || find_in(code->co_freevars, name) >= 0
+               ? SHARED
+               : find_in(code->co_varnames, name);
+}
+#endif
+
+bool frames_layout_is_in(const struct frames_variable *variable)
+{
+    const frame_type *frame = variable->is_in_module ? running() : NULL;
+    return frame && code_of(frame) == variable->code;
+}
 
 bool frames_layout_local(struct frames_variable *variable, PyObject **value)
 {
-    const _PyInterpreterFrame *frame = running();
+    const frame_type *frame = running();
     *value = NULL;
     if (!frame || !PyCode_Check(code_of(frame))) {
         return !frame;
     }
-    if (code_of(frame) != variable->code) {
-        Py_XSETREF(variable->code, Py_NewRef(code_of(frame)));
-        variable->at = find_variable((PyCodeObject *)variable->code, variable->name);
+    PyObject *code = code_of(frame), *before = NULL;
+    int at = variable->at;
+    if (code != variable->code) {
+        at = find_variable((PyCodeObject *)code, variable->name);
+        before = variable->code;
+        variable->code = Py_NewRef(code);
+        variable->at = at;
+        variable->is_in_module = frame->f_globals == variable->module;
     }
-    if (variable->at >= 0) {
-        *value = frame->localsplus[variable->at];
+    if (at >= 0) {
+        *value = Py_XNewRef(frame->FRAME_LOCALS[at]);
     }
-    return variable->at != SHARED;
+    Py_XDECREF(before); /* last: code of others may run, which comes here too */
+    return at != SHARED;
 }
 
 #else

@@ -57,20 +57,22 @@ struct frames_layout {
 /* NULL: built without the internal headers of the interpreter. */
 extern const struct frames_layout *const frames_layout;
 
-/* A variable by its interned name, and where it was found last: most calls come from the same function. */
+/* A variable of whoever calls, and where it was found last: most calls come from the same function. */
 struct _object; /* PyObject */
 struct frames_variable {
-    const struct _object *name;
-    struct _object *code; /* strong; NULL: not looked for yet */
-    int at;               /* less than 0: it is not there */
+    struct _object *name;   /* strong, interned */
+    struct _object *module; /* strong, a dictionary: see below; NULL: none */
+    struct _object *code;   /* strong: of that function; NULL: not looked for yet */
+    int at;                 /* less than 0: it has none */
+    bool is_in_module;
 };
 
-/* The value of a local variable of the Python function that runs now: borrowed, NULL if it has none. False:
- * it can not be told here, a public call has to. With the GIL held. */
+/* The value of a local variable of the Python function that runs now: a new reference, NULL if it has none.
+ * False: it can not be told here, a public call has to. With the GIL held. */
 ATTR_HOT bool frames_layout_local(struct frames_variable *variable,
                                   struct _object **value);
 
-/* Whether that function is the one in which the variable was found last. */
+/* Whether that function is the one in which the variable was found last, and is of the module. */
 ATTR_HOT bool frames_layout_is_in(const struct frames_variable *variable);
 
 #endif

@@ -35,7 +35,8 @@ static const char *append_point(struct hook *hook, struct hook_point *point)
     while (last->next) {
         last = last->next;
     }
-    if (!(last->options & HOOK_BY_ATTRIBUTE)) {
+    if (!(last->options & HOOK_BY_ATTRIBUTE) ||
+        (last->options ^ point->options) & HOOK_ENDS) {
         return "it is hooked already";
     }
     last->next = point;

@@ -57,14 +57,14 @@ struct hook_point {
     bool is_data;                 /* the end of an iterator fails it: data, train calls */
     bool is_comm;                 /* what others are waited for in */
     bool counts_batches;          /* COUNTS: those that are got meanwhile */
+    struct hook_numbers *numbers; /* in what it gives; NULL: none are looked for */
     PyObject *at_home; /* MOVES: attribute that says whether an object is on the host */
     ss_name home_name; /* MOVES: of those to the host */
     PyObject *query;   /* ASKS_TRAIN */
     PyCFunction ask;   /* of it, if it is written in C and takes nothing; else NULL */
-    struct hook_count *count;     /* COUNTS */
-    PyObject *before, *after;     /* INFORMS: either may be NULL */
-    struct hook_numbers *numbers; /* in what it gives; NULL: none are looked for */
-    ss_name wait_name;            /* WAITS */
+    struct hook_count *count; /* COUNTS */
+    PyObject *before, *after; /* INFORMS: either may be NULL */
+    ss_name wait_name;        /* WAITS */
 };
 #define HOOK_NEVER_OPEN ((uint64_t)1 << 63) /* a bit of no group */
 

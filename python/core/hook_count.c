@@ -60,14 +60,18 @@ int64_t hook_count_of(const struct hook_visit *visit, struct hook_call call,
 int hook_count_read(PyObject *row, struct hook_point *point)
 {
     PyObject *found = PyDict_GetItemString(row, "count");
-    PyObject *attribute = NULL, *type = NULL;
+    PyObject *never_of = PyDict_GetItemString(row, "count_never_of");
+    PyObject *attribute = NULL;
     long long number = 0;
     int at = 0;
     if (!found) {
         return 0;
     }
-    if (!PyArg_ParseTuple(found, "iO|LO!", &at, &attribute, &number, &PyType_Type,
-                          &type)) {
+    if (!PyArg_ParseTuple(found, "iO|L", &at, &attribute, &number)) {
+        return -1;
+    }
+    if (never_of && at < 0) {
+        PyErr_SetString(PyExc_ValueError, "'count_never_of' needs an argument to count");
         return -1;
     }
     struct hook_count *count = calloc(1, sizeof *count);
@@ -75,11 +79,11 @@ int hook_count_read(PyObject *row, struct hook_point *point)
         PyErr_NoMemory();
         return -1;
     }
-    *count = (struct hook_count){.only_of = (PyTypeObject *)Py_XNewRef(type), .at = at};
+    *count = (struct hook_count){.never_of = Py_XNewRef(never_of), .at = at};
     count->most = at == HOOK_BATCHES ? number : 0;
     count->more = at == HOOK_CALLER ? number : 0;
     count->attribute = attribute == Py_None ? NULL : Py_NewRef(attribute);
-    count->caller.name = count->attribute;
+    count->caller.name = Py_XNewRef(count->attribute);
     point->count = count;
     point->counts_batches = at == HOOK_BATCHES;
     point->options |= HOOK_COUNTS;
@@ -89,8 +93,9 @@ int hook_count_read(PyObject *row, struct hook_point *point)
 void hook_count_free(struct hook_count *count)
 {
     if (count) {
-        Py_XDECREF((PyObject *)(void *)count->only_of);
+        Py_XDECREF(count->never_of);
         Py_XDECREF(count->attribute);
+        Py_XDECREF(count->caller.name);
         Py_XDECREF(count->caller.code);
         free(count);
     }

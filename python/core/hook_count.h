@@ -7,9 +7,9 @@
 #include "hook.h"
 
 struct hook_count {
-    const PyTypeObject *only_of; /* other arguments have none; NULL: any has one */
-    int at;                      /* which argument, or one of the below */
-    PyObject *attribute;         /* of it; NULL: len() */
+    PyObject *never_of; /* strong: an argument of this type has none; NULL: any has one */
+    int at;             /* which argument, or one of the below */
+    PyObject *attribute; /* strong: of it; NULL: len() */
     int64_t most; /* of batches: at most so many, also if none was seen; 0: no limit */
     int64_t more; /* of a variable: so much is added */
     struct frames_variable caller; /* the variable */
@@ -17,16 +17,16 @@ struct hook_count {
 enum { HOOK_RESULT = -1, HOOK_BATCHES = -2, HOOK_CALLER = -3 };
 
 /* "count": (which argument or one of the above, name of an attribute or variable or None, at most or what
- * is added, type). 0, or -1 with an exception. */
+ * is added); "count_never_of": a type. 0, or -1 with an exception. */
 int hook_count_read(PyObject *row, struct hook_point *point);
 void hook_count_free(struct hook_count *count);
 
-/* Whether this call has such an argument. */
+/* Whether there is something to count in this call. */
 static inline bool hook_count_is_for(const struct hook_count *count,
                                      struct hook_call call)
 {
-    const PyObject *object = count->only_of ? hook_argument(call, count->at) : NULL;
-    return !object || Py_TYPE(object) == count->only_of;
+    const PyObject *object = count->never_of ? hook_argument(call, count->at) : NULL;
+    return !object || (PyObject *)Py_TYPE(object) != count->never_of;
 }
 
 /* The argument; 0 if it can not be told. No exception is left. */

@@ -126,13 +126,20 @@ static PyObject *variable_of(PyFrameObject *frame, PyObject *name)
 
 PyObject *hook_instance_of_caller(struct frames_variable *variable)
 {
+    static enum { NOT_YET, IS_RIGHT, IS_WRONG } layout; /* as far as was checked */
     PyObject *local = NULL;
-    if (frames_layout_local(variable, &local)) {
-        return Py_XNewRef(local);
+    if (layout != IS_WRONG && frames_layout_local(variable, &local) &&
+        layout == IS_RIGHT) {
+        return local;
     }
     PyFrameObject *frame = PyThreadState_GetFrame(PyThreadState_Get());
-    PyObject *value = frame ? variable_of(frame, (PyObject *)variable->name) : NULL;
+    PyObject *value = frame ? variable_of(frame, variable->name) : NULL;
     Py_XDECREF((PyObject *)frame);
     PyErr_Clear();
+    if (layout == NOT_YET && local) {
+        layout = local == value ? IS_RIGHT : IS_WRONG;
+        variable->is_in_module &= layout == IS_RIGHT;
+    }
+    Py_XDECREF(local);
     return value;
 }

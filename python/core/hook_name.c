@@ -60,7 +60,8 @@ void hook_naming_free(struct hook_naming *naming)
         Py_XDECREF(naming->recent[i].weak);
     }
     Py_XDECREF(naming->attribute);
-    Py_XDECREF((PyObject *)naming->caller.name);
+    Py_XDECREF(naming->caller.name);
+    Py_XDECREF(naming->caller.module);
     Py_XDECREF(naming->caller.code);
     free(naming->keys);
     free(naming->prefix);
@@ -81,9 +82,11 @@ int hook_naming_filter(struct hook_naming *naming, PyObject *attribute,
     return 0;
 }
 
-void hook_naming_from_caller(struct hook_naming *naming, PyObject *variable)
+void hook_naming_from_caller(struct hook_naming *naming, PyObject *variable,
+                             PyObject *module)
 {
     naming->caller.name = Py_NewRef(variable);
+    naming->caller.module = Py_XNewRef(module);
 }
 
 static ss_name intern(const struct hook_naming *naming, const char *object)

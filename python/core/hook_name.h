@@ -18,8 +18,9 @@ int hook_naming_filter(struct hook_naming *naming, PyObject *attribute,
                        const char *prefix);
 
 /* The object of the name is the one that the caller has in this variable; if it has none, as
- * without this. */
-void hook_naming_from_caller(struct hook_naming *naming, PyObject *variable);
+ * without this. `module`, NULL or a dictionary: functions of it begin one scope each. */
+void hook_naming_from_caller(struct hook_naming *naming, PyObject *variable,
+                             PyObject *module);
 
 /* What is asked of the same call: its self, and the text of it that was read last. */
 struct hook_subject {
@@ -28,9 +29,8 @@ struct hook_subject {
     PyObject *value;     /* to be released by whoever asks; NULL: there is none */
 };
 
-/* BY_ATTRIBUTE, of a row with a variable of the caller: whether the call comes from the function that the last
- * one for this point came from. Such a function begins the same scope each time, so that the text need
- * not be read again, which takes longer than all the rest. */
+/* BY_ATTRIBUTE: whether the call comes from the function of the module that the last one for this point
+ * came from. Then the text need not be read again, which takes longer than all the rest. */
 ATTR_HOT bool hook_naming_is_again(struct hook_naming *naming, ss_name *name);
 
 /* False: the call is not for this point. No exception is left. */

@@ -40,7 +40,7 @@ int hook_numbers_read(struct hook_point *point, uint64_t inside)
     if (!inside) {
         return 0;
     }
-    if (!point->options) {
+    if (!(point->options & HOOK_OUTERMOST)) {
         PyErr_SetString(PyExc_ValueError, "'numbers' needs 'outermost'");
         return -1;
     }

@@ -225,13 +225,13 @@ static inline void end_span(const struct hook_visit *visit, const PyObject *resu
 /* What few calls need, some of it from Python, which may change errno. */
 ATTR_NOINLINE static void leave_with_more(const struct hook_visit *visit,
                                           struct hook_call call, PyObject *result,
-                                          bool looks, unsigned flags)
+                                          bool looks, bool counts, unsigned flags)
 {
     const struct hook_point *point = visit->point;
     const int error = errno;
     int64_t arg = 0;
     end_measures(visit, result);
-    if (result && point->count && hook_count_is_for(point->count, call)) {
+    if (counts) {
         arg = hook_count_of(visit, call, result);
     }
     if (result == Py_None && point->options & HOOK_NONE_ENDS) {
@@ -260,11 +260,12 @@ void hook_leave_with_options(const struct hook_visit *visit, struct hook_call ca
     const bool looks =
         point->samples && visit->open &&
         hook_samples_is_due(point->samples, hook_argument(call, 0), result);
+    const bool counts =
+        result && options & HOOK_COUNTS && hook_count_is_for(point->count, call);
     hook_open_groups &= ~visit->group;
-    if (looks || options & (HOOK_NONE_ENDS | HOOK_MOVES | HOOK_INFORMS) ||
-        (point->count && hook_count_is_for(point->count, call)) || visit->cpu_ns ||
-        device_events_are_on) {
-        leave_with_more(visit, call, result, looks, flags);
+    if (looks || counts || options & (HOOK_NONE_ENDS | HOOK_MOVES | HOOK_INFORMS) ||
+        visit->cpu_ns || device_events_are_on) {
+        leave_with_more(visit, call, result, looks, counts, flags);
     } else {
         end_span(visit, result, flags, 0);
     }
@@ -456,7 +457,8 @@ static int read_name(PyObject *row, struct hook_point *point)
     return hook_naming_filter(point->by, attribute, prefix);
 }
 
-/* "named_after": which argument; "caller": a variable of the calling function. */
+/* "named_after": which argument; "caller": a variable of the calling function, "caller_module": the
+ * dictionary of a module whose functions begin one scope each. */
 static int read_whose(PyObject *row, struct hook_point *point)
 {
     PyObject *argument = PyDict_GetItemString(row, "named_after");
@@ -466,7 +468,8 @@ static int read_whose(PyObject *row, struct hook_point *point)
         return -1;
     }
     if (caller) {
-        hook_naming_from_caller(point->by, caller);
+        hook_naming_from_caller(point->by, caller,
+                                PyDict_GetItemString(row, "caller_module"));
     }
     point->named_after = argument ? (int)PyLong_AsLong(argument) : 0;
     return PyErr_Occurred() ? -1 : 0;
@@ -505,6 +508,18 @@ static int read_objects(PyObject *row, struct hook_point *point)
     return 0;
 }
 
+/* It has no call of its own. */
+static int check_end(const struct hook_point *point)
+{
+    const unsigned fitting = HOOK_ENDS | HOOK_OUTERMOST | HOOK_BY_TYPE |
+                             HOOK_BY_INSTANCE | HOOK_BY_ATTRIBUTE | HOOK_DEVICE;
+    if (point->options & HOOK_ENDS && point->options & ~fitting) {
+        PyErr_SetString(PyExc_ValueError, "a row that ends a span can do nothing else");
+        return -1;
+    }
+    return 0;
+}
+
 struct hook_point *hook_point_new(PyObject *row)
 {
     struct hook_point *point = hook_memory_new(sizeof *point);
@@ -514,7 +529,7 @@ struct hook_point *hook_point_new(PyObject *row)
     }
     if (read_flags(row, point) || read_groups(row, point) || read_choices(row, point) ||
         read_name(row, point) || read_whose(row, point) || read_moves(row, point) ||
-        read_objects(row, point)) {
+        read_objects(row, point) || check_end(point)) {
         hook_point_free(point);
         return NULL;
     }

@@ -7,10 +7,6 @@
 
 #include "hook.h"
 
-/* "samples": (class of tensors, what gives the shape of one). 0, or -1 with an exception. */
-int hook_samples_read(PyObject *row, struct hook_point *point);
-void hook_samples_free(struct hook_samples *samples);
-
 struct hook_samples {
     const PyObject *iterator; /* that gave the last batch; compared and never used */
     unsigned left;            /* batches of it that are not looked at */
@@ -19,6 +15,10 @@ struct hook_samples {
     PyObject *shape_of;
     PyObject *user_dict; /* collections.UserDict, which tokenizers give a kind of */
 };
+
+/* "samples": (class of tensors, what gives the shape of one). 0, or -1 with an exception. */
+int hook_samples_read(PyObject *row, struct hook_point *point);
+void hook_samples_free(struct hook_samples *samples);
 
 /* A call has given a batch; NULL: there is no more. Whether it is to be looked at. */
 static inline bool hook_samples_is_due(struct hook_samples *samples,
@@ -31,7 +31,7 @@ static inline bool hook_samples_is_due(struct hook_samples *samples,
     return true;
 }
 
-/* Then, before the span ends, for the model to find it there. */
+/* Looks at it; before the span ends, for the model to find the number there. */
 void hook_samples_look(struct hook_samples *samples, const PyObject *iterator,
                        PyObject *batch);
 

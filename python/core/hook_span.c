@@ -23,15 +23,14 @@ void hook_end_slow(const struct hook_visit *visit, unsigned flags, int64_t arg)
 {
     const int error = errno;
     const struct pen *pen = hook_pen();
-    if (!hook_is_open(visit, pen)) {
-        return;
-    }
-    uint32_t depth = hook_depth(pen);
-    for (; depth > visit->depth; depth--) {
-        ss_end(SS_FLAG_UNFINISHED, 0);
-    }
-    if (depth == visit->depth) {
-        ss_end(flags, arg);
+    if (hook_is_open(visit, pen)) {
+        uint32_t depth = hook_depth(pen);
+        for (; depth > visit->depth; depth--) {
+            ss_end(SS_FLAG_UNFINISHED, 0);
+        }
+        if (depth == visit->depth) {
+            ss_end(flags, arg);
+        }
     }
     errno = error;
 }

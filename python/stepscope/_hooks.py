@@ -36,6 +36,7 @@ class Hook(NamedTuple):
     attribute: str = ""  # object="attribute": which one of self holds the text
     prefix: str = ""  # and how it starts; what follows up to a full stop is the object
     whose: str = ""  # the object of another argument ("1") or of the caller's variable ("caller.x")
+    whose_module: str = ""  # of callers that begin one scope each, which is known by them from then on
     moves: str = ""  # recorded only if this attribute of self and of the result, which says whether
     # they are on the host, differs; to the host it is sync
     outermost: str = ""  # calls inside another one of this group record nothing
@@ -43,9 +44,9 @@ class Hook(NamedTuple):
     count: str = ""  # argument of the span: "len(result)", "result.nbytes", "len(1)", "1.nbytes",
     # "batches(4)": got meanwhile, by the rows that end in a batch; at most 4, or any number for 0;
     # "caller.i+1": one more than a variable of the caller
-    count_of: str = ""  # "module:Class": only of such an argument
-    part: str = ""  # begin: the span stays open; end: it is ended here (with `object`: that which
-    # the same self began)
+    count_never_of: str = ""  # "module:Class": there is nothing to count in such an argument
+    part: str = ""  # begin: the span stays open; end: it is ended before the call (with `object`: that
+    # which the same self began), and nothing else is done
     ends: str = ""  # none: a result of None is the end of the data; duration_us, batch: hook_library.c
     before: Optional[Callable] = None  # before(arguments): the adapter is told of a call
     after: Optional[Callable] = None  # after(arguments, result, failed)
@@ -165,6 +166,8 @@ def _point(row):
     point.setdefault("stage", "")
     if row.whose.startswith("caller."):
         point["caller"] = sys.intern(row.whose[len("caller."):])
+        if row.whose_module in sys.modules:
+            point["caller_module"] = vars(sys.modules[row.whose_module])
     elif row.whose:
         point["named_after"] = int(row.whose)
     if row.query:
@@ -172,18 +175,20 @@ def _point(row):
         point["query"] = value if not isinstance(owner, type) else getattr(owner, name)
     if row.count:
         point["count"] = _count(row.count)
-        if row.count_of:
-            point["count"] = (*point["count"], 0, _resolve(row.count_of)[2])
+    if row.count_never_of:
+        _put_class(point, "count_never_of", row.count_never_of)
     if row.samples:
-        _put_samples(point, *row.samples)
+        kind, shape_of = row.samples
+        _put_class(point, "samples", kind, shape_of)
     return point
 
 
-def _put_samples(point, kind, shape_of):
+def _put_class(point, key, path, *more):
     try:
-        point["samples"] = (_resolve(kind)[2], shape_of)
+        found = _resolve(path)[2]
     except _Skip:
-        pass  # the call is worth recording all the same
+        return  # the call is worth recording all the same
+    point[key] = (found, *more) if more else found
 
 
 def _count(text):

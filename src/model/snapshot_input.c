@@ -71,12 +71,12 @@ static bool collect(const struct model *model, const struct thread *loop,
     return makers->made != NULL;
 }
 
-/* Numbers begin anew with each iterator: the newest one that was there when the wait ended. */
+/* Numbers begin anew with each iterator: the newest one that was there when the wait ended. 0 is none. */
 static const struct made *find_made(const struct makers *makers,
                                     const struct batch_time *wait)
 {
     const struct made *found = NULL;
-    for (size_t i = 0; i < makers->count; i++) {
+    for (size_t i = 0; i < makers->count && wait->number != 0; i++) {
         const struct made *made = &makers->made[i];
         if (made->time.number == wait->number && made->time.end_ns <= wait->end_ns &&
             (!found || made->time.end_ns > found->time.end_ns)) {

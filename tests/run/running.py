@@ -175,10 +175,12 @@ class Terminal:
             self.master = -1
         for fd in (self.event_fd, self.order_fd):
             os.close(fd)
-        try:
-            os.killpg(self.shell.pid, signal.SIGKILL)
-        except ProcessLookupError:
-            pass
+        # A job in the background gets no SIGHUP.
+        for group in (*children_of(self.shell.pid), self.shell.pid):
+            try:
+                os.killpg(group, signal.SIGKILL)
+            except ProcessLookupError:
+                pass
         self.shell.wait()
 
 

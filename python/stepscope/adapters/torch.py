@@ -114,7 +114,8 @@ SAMPLES = ("torch:Tensor", shape_of)
 def _scope(what, **more):
     """An optimizer tells torch's own profiler what it does, in a scope with such a name."""
     return Hook(_RECORD + "__enter__", "optimizer", what, part="begin", object="attribute",
-                attribute="name", prefix="Optimizer.%s#" % what, **more)
+                attribute="name", prefix="Optimizer.%s#" % what, whose="caller.self",
+                whose_module="torch.optim.optimizer", **more)
 
 
 _GET_LR = "torch.optim.lr_scheduler:_enable_get_lr_call."
@@ -129,9 +130,9 @@ else:  # which calls that one from Python; but the learning rate is found inside
     )
 
 HOOKS = (
-    # With workers, the argument of both is the number of the batch, by which a fetch is found.
+    # The argument of both is the number of the batch, by which a fetch in a worker is found.
     Hook(_LOADER + "_BaseDataLoaderIter.__next__", "data", "DataLoader", outermost="data",
-         count="0._num_yielded", count_of=_LOADER + "_MultiProcessingDataLoaderIter",
+         count="0._num_yielded", count_never_of=_LOADER + "_SingleProcessDataLoaderIter",
          samples=SAMPLES),
     Hook(_LOADER + "DataLoader.__iter__", "setup", "DataLoader start", keep=True),
     Hook(_LOADER + "_MultiProcessingDataLoaderIter._shutdown_workers", "setup", "DataLoader stop"),
@@ -150,8 +151,8 @@ HOOKS = (
     Hook("torch.autograd.variable:Variable._execution_engine.run_backward", "backward", "backward",
          outermost="backward", device="events", waits=_SUMMED_UP),
 
-    _scope("step", role="update", whose="caller.self", outermost="update", device="events"),
-    _scope("zero_grad", whose="caller.self"),
+    _scope("step", role="update", outermost="update", device="events"),
+    _scope("zero_grad"),
     Hook(_RECORD + "__exit__", "optimizer", "step", part="end", object="instance",
          device="events"),
     # A step that the scaler skips, because of infinite gradients, is an update too.

@@ -289,7 +289,8 @@ class Options(HookCase):
     def test_functions_that_begin_scopes_in_turn(self):
         """From the second call on the caller's code says which scope it is."""
         step = Hook(PARTS + "Record.__enter__", "optimizer", "step", part="begin",
-                    object="attribute", attribute="name", prefix="step#", whose="caller.self")
+                    object="attribute", attribute="name", prefix="step#", whose="caller.self",
+                    whose_module=__name__)
         self.lay(step, step._replace(name="zero_grad", prefix="zero_grad#"),
                  Hook(PARTS + "Record.__exit__", "optimizer", "step", part="end",
                       object="attribute", attribute="name", prefix=""))
@@ -322,15 +323,56 @@ class Options(HookCase):
                          [(name, whose) for whose in ("Both", "Both#2")
                           for name in ("zero_grad", "step", "step")] * 3)
 
-    def test_only_arguments_of_a_class_are_counted(self):
+    def test_one_function_with_scopes_of_two_kinds(self):
+        """It is of a module that promises nothing, so that each is asked what it is."""
+        self.lay(Hook(PARTS + "Record.__enter__", "optimizer", "step", part="begin",
+                      object="attribute", attribute="name", prefix="step#", whose="caller.self",
+                      whose_module="fake_framework"),
+                 Hook(PARTS + "Record.__exit__", "optimizer", "step", part="end",
+                      object="instance"))
+
+        class Both:
+            def step(self):
+                for name in ("step#x", "forward"):
+                    with parts.Record(name):
+                        pass
+
+        self.assertEqual(self.names(lambda both=Both(): (both.step(), both.step())),
+                         ["step", "step"])
+
+    def test_a_scope_ends_before_the_call_that_ends_it(self):
+        self.lay(Hook(PARTS + "Record.__enter__", "user", "scope", "callable", part="begin"),
+                 Hook(PARTS + "Record.__exit__", "user", "scope", "callable", part="end"),
+                 Hook(PARTS + "collate", "user", "inside"))
+
+        def exit_and_raise():
+            parts.collate(())
+            raise KeyError("at the end")
+
+        scope = parts.Record("x")
+        scope.leave = exit_and_raise
+
+        def work():
+            with self.assertRaises(KeyError), scope:
+                pass
+
+        self.assertEqual([(s["name"], s["depth"], s["flags"]) for s in self.spans(work)],
+                         [("scope", 0, []), ("inside", 0, [])])
+
+    def test_arguments_of_a_class_are_not_counted(self):
         self.lay(Hook(PARTS + "Loader.__next__", "data", "next", outermost="data", count="0.left",
-                      count_of=PARTS + "Loader"))
+                      count_never_of=PARTS + "Loader"))
+        skipped = lay(Hook(PARTS + "collate", "user", "collate", count="len(result)",
+                           count_never_of=PARTS + "Loader"))
+        self.assertIn("needs an argument", skipped[PARTS + "collate"])
+        skipped = lay(Hook(PARTS + "ready", "user", "ready", part="end", count="len(0)"))
+        self.assertIn("nothing else", skipped[PARTS + "ready"])
 
         class Other(parts.Loader):
             pass
 
         self.assertEqual([s["arg"] for s in self.spans(lambda: [
-            next(loader) for loader in (parts.Loader(5), Other(5), parts.Loader(8))])], [4, 0, 7])
+            next(loader) for loader in (parts.Loader(5), Other(5), parts.Loader(8))])], [0, 4, 0])
 
     def test_only_moves_between_host_and_device(self):
         self.lay(Hook(PARTS + "Tensor.to", "transfer", "to", moves="is_cpu"),
@@ -494,6 +536,8 @@ class Adapters(HookCase):
                                      outer(lambda: inner(None)), outer(lambda: inner([1.0]))))
         self.assertEqual([(r["name"], r["value"]) for r in found if r["kind"] == "counter"],
                          [("loss", 0.5), ("accuracy", 0.25)])
+        self.assertEqual([r["name"] for r in found if r["kind"] == "span" and r["stage"] == "sync"],
+                         ["logs"] * 3)  # None has no numbers
 
     def test_a_call_that_is_open_at_a_fork_is_not_open_in_the_child(self):
         row = Hook("", "data", "next", outermost="forked data")

@@ -73,6 +73,9 @@ class Record:
         return self
 
     def __exit__(self, *exception):
+        return self.leave()
+
+    def leave(self):
         return None
 
 
