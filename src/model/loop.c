@@ -316,7 +316,7 @@ static void add_to_window(struct track *track, const struct step *step, int64_t 
         window->stage_ns[i] += stage_ns[i];
     }
     window->samples += step->samples;
-    window->batches += step->work.batches;
+    window->batches += work_batches(&step->work);
     window->bytes += step->work.bytes;
     bool sync = step->work.marks & WORK_SYNC;
     loop->synced = loop->synced || (loop->async && sync);
@@ -414,7 +414,7 @@ void loop_add_step(struct track *track, struct step *step, bool has_end)
     loop->steps += steps;
     loop->step_ns += time_ns;
     loop->updates += step->work.updates;
-    loop->batches += step->work.batches;
+    loop->batches += work_batches(&step->work);
     loop->samples += step->samples;
     vote(loop, step->samples / steps);
     count_epoch(loop, steps, time_ns, step->work.cut_ns[CUT_EVAL]);

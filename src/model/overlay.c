@@ -63,13 +63,12 @@ int64_t overlay_take(struct overlays *overlays, int64_t start_ns, int64_t end_ns
 
 void overlay_add_batches(struct overlays *waits, const struct item *item)
 {
-    const bool is_counted = item->stage == SS_STAGE_DATA; /* it is a batch itself */
     for (int i = waits->count - 1; i >= 0 && waits->window[i].end_ns > item->start_ns;
          i--) {
         struct overlay *wait = &waits->window[i];
         if (wait->end_ns <= item->end_ns) {
             item->work->bytes += wait->bytes;
-            item->work->batches += is_counted ? 0 : wait->batches;
+            item->work->batches_inside += wait->batches;
             wait->bytes = wait->batches = 0;
         }
     }

@@ -24,6 +24,7 @@ void work_add(struct work *to, const struct work *from)
     to->samples += from->samples;
     to->bytes += from->bytes;
     to->batches += from->batches;
+    to->batches_inside += from->batches_inside;
     to->updates += from->updates;
     to->update_owner = to->update_owner ? to->update_owner : from->update_owner;
     to->train_steps += from->train_steps;

@@ -31,6 +31,7 @@ struct work {
     int64_t late_compile_ns;   /* of stage compile: after the first update in here */
     int64_t samples, bytes;    /* of the batches below; 0: not known */
     int32_t batches;           /* waits for data that gave one */
+    int32_t batches_inside;    /* the same, of other threads inside calls that train */
     int32_t updates;
     uint32_t update_owner; /* whose the first update was; 0: none */
     unsigned marks;        /* enum work_marks */
@@ -51,6 +52,12 @@ static inline void work_set_cut(struct work *work, int cut, int64_t ns)
 {
     work->cut_ns[cut] = ns;
     work->marks |= WORK_CUTS;
+}
+
+/* Whoever asks for batches gets them; threads beside it get parts of them, for replicas, or later ones. */
+static inline int32_t work_batches(const struct work *work)
+{
+    return work->batches > 0 ? work->batches : work->batches_inside;
 }
 
 /* `from` comes after `to`. */

@@ -134,6 +134,23 @@ static void a_wait_of_the_loop_has_the_size_of_its_batch(void **state)
     script_free(c.s);
 }
 
+/* Replicas get parts of batches on threads of their own, some of them while others compute. */
+static void parts_that_others_get_are_no_batches(void **state)
+{
+    (void)state;
+    struct call c = call_new();
+    const unsigned next =
+        script_name(c.s, "next", SS_STAGE_DATA, SS_ROLE_NONE, SS_SCOPE_NONE, "tf.data");
+    for (int i = 0; i < 100; i++) {
+        get_batch(&c, next, 0, 1000);
+        get_batch(&c, c.train, SS_FLAG_TRAIN, 1000);
+    }
+    const struct snap_loop *loop = loop_of(c.s);
+    assert_int_equal(loop->batches, 100);
+    assert_bytes(loop, 2000);
+    script_free(c.s);
+}
+
 static void waits_that_are_not_seen_are_not_zero(void **state)
 {
     (void)state;
@@ -162,6 +179,7 @@ int main(void)
         cmocka_unit_test(compilation_is_no_computing),
         cmocka_unit_test(batches_have_their_size),
         cmocka_unit_test(a_wait_of_the_loop_has_the_size_of_its_batch),
+        cmocka_unit_test(parts_that_others_get_are_no_batches),
         cmocka_unit_test(waits_that_are_not_seen_are_not_zero),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
