@@ -135,6 +135,13 @@ const struct frames_layout *const frames_layout = NULL;
 
 #endif
 
+void frames_layout_release(struct frames_variable *variable)
+{
+    Py_XDECREF(variable->name);
+    Py_XDECREF(variable->module);
+    Py_XDECREF(variable->code);
+}
+
 #if defined(HAS_INTERNALS) && PY_VERSION_HEX < 0x030e0000
 
 enum { NO_VARIABLE = -1, SHARED = -2 }; /* SHARED: with functions inside of this one */

@@ -72,6 +72,8 @@ struct frames_variable {
 ATTR_HOT bool frames_layout_local(struct frames_variable *variable,
                                   struct _object **value);
 
+void frames_layout_release(struct frames_variable *variable);
+
 /* Whether that function is the one in which the variable was found last, and is of the module. */
 ATTR_HOT bool frames_layout_is_in(const struct frames_variable *variable);
 

@@ -95,8 +95,7 @@ void hook_count_free(struct hook_count *count)
     if (count) {
         Py_XDECREF(count->never_of);
         Py_XDECREF(count->attribute);
-        Py_XDECREF(count->caller.name);
-        Py_XDECREF(count->caller.code);
+        frames_layout_release(&count->caller);
         free(count);
     }
 }

@@ -60,9 +60,7 @@ void hook_naming_free(struct hook_naming *naming)
         Py_XDECREF(naming->recent[i].weak);
     }
     Py_XDECREF(naming->attribute);
-    Py_XDECREF(naming->caller.name);
-    Py_XDECREF(naming->caller.module);
-    Py_XDECREF(naming->caller.code);
+    frames_layout_release(&naming->caller);
     free(naming->keys);
     free(naming->prefix);
     free(naming->text);

@@ -83,14 +83,31 @@ ATTR_HOT static const struct hook_point *find_point(const struct hook_point *poi
     return point;
 }
 
+static bool has_device_events(const struct hook_point *point)
+{
+    return point->options & HOOK_DEVICE && UNLIKELY(device_events_are_on);
+}
+
 /* What is measured of a call beside its time. */
 static void begin_measures(const struct hook_point *point, struct hook_visit *visit)
 {
     if (UNLIKELY(hook_wait_is_on) && (point->options & HOOK_WAITS || point->is_comm)) {
         hook_wait_begin(point, visit);
     }
-    if (point->options & HOOK_DEVICE && UNLIKELY(device_events_are_on)) {
+    if (has_device_events(point)) {
         device_events_begin(visit);
+    }
+}
+
+static void end_measures(const struct hook_visit *visit, PyObject *result)
+{
+    const unsigned options = visit->point->options;
+    const bool stays_open = options & HOOK_BEGINS && result;
+    if (has_device_events(visit->point) && !stays_open) {
+        device_events_end(visit->name);
+    }
+    if (options & HOOK_WAITS && UNLIKELY(visit->cpu_ns)) {
+        hook_wait_end(visit);
     }
 }
 
@@ -102,22 +119,10 @@ static void end_begun(const struct hook_point *point, const PyObject *self)
     if (hook_open_groups & point->group || (point->by && !hook_pair_end(self, &name))) {
         return;
     }
-    if (point->options & HOOK_DEVICE && UNLIKELY(device_events_are_on)) {
+    if (has_device_events(point)) {
         device_events_end(name);
     }
     span_stack_end(name, point->flags);
-}
-
-static void end_measures(const struct hook_visit *visit, PyObject *result)
-{
-    const unsigned options = visit->point->options;
-    const bool stays_open = options & HOOK_BEGINS && result;
-    if (options & HOOK_DEVICE && UNLIKELY(device_events_are_on) && !stays_open) {
-        device_events_end(visit->name);
-    }
-    if (options & HOOK_WAITS && UNLIKELY(visit->cpu_ns)) {
-        hook_wait_end(visit);
-    }
 }
 
 void hook_enter_with_options(const struct hook_point *point, struct hook_call call,

@@ -76,7 +76,8 @@ static const struct made *find_made(const struct makers *makers,
                                     const struct batch_time *wait)
 {
     const struct made *found = NULL;
-    for (size_t i = 0; i < makers->count && wait->number != 0; i++) {
+    const size_t count = wait->number == 0 ? 0 : makers->count;
+    for (size_t i = 0; i < count; i++) {
         const struct made *made = &makers->made[i];
         if (made->time.number == wait->number && made->time.end_ns <= wait->end_ns &&
             (!found || made->time.end_ns > found->time.end_ns)) {

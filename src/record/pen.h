@@ -44,7 +44,8 @@ enum {
     HEAD_NEST_SHIFT = 56
 };
 #define HEAD_PLACE_MASK 0xffff00000000ffffu
-#define HEAD_SPAN ((uint64_t)SS_KIND_SPAN | 1u << 8)
+#define HEAD_OF(kind) ((uint64_t)(kind) | 1u << 8) /* of one unit */
+#define HEAD_SPAN HEAD_OF(SS_KIND_SPAN)
 
 static inline bool pen_can_begin(const struct pen *pen)
 {
@@ -135,7 +136,7 @@ static inline void pen_write_point(struct pen *pen, enum ss_kind kind, uint32_t 
 {
     struct ss_rec_point *point = (struct ss_rec_point *)(void *)pen->cursor;
     const uint64_t place =
-        pen->place >> HEAD_DEPTH_SHIFT << HEAD_DEPTH_SHIFT | (uint64_t)kind | 1u << 8;
+        pen->place >> HEAD_DEPTH_SHIFT << HEAD_DEPTH_SHIFT | HEAD_OF(kind);
     point->ticks = now;
     point->value = value;
     point->subject = 0;

@@ -7,7 +7,7 @@ from interpreters import BUILD, PACKAGES, PROGRAM, PythonTest, environment
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 CHECKS = tuple(os.path.join(HERE, "fake_framework", name)
-               for name in ("check_hooks.py", "check_untouched.py"))
+               for name in ("check_hooks.py", "check_rows.py", "check_untouched.py"))
 
 
 class Hooks(PythonTest):

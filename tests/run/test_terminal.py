@@ -32,12 +32,14 @@ ASKED = COUNTER.replace("signal.pause()",
                         "os.read(0, 100); os.write(1, f'[counts {counts}]'.encode())")
 
 
-class Keys(RunTest):
+class JobTest(RunTest):
     def start_counter(self, text=COUNTER, *options):
         terminal = self.terminal(*options, "--", PYTHON, self.write("counter.py", text))
         terminal.expect(b"[ready]")
         return terminal
 
+
+class Keys(JobTest):
     def test_one_interrupt_key_is_one_sigint(self):
         terminal = self.start_counter(ASKED)
         for count in range(1, 6):
@@ -106,7 +108,7 @@ class Keys(RunTest):
         self.assertEqual(terminal.event(), "exited 0")
 
 
-class Stops(RunTest):
+class Stops(JobTest):
     def start_reader(self):
         terminal = self.terminal("--", "sh", "-c",
                                  "printf '[%s]' ready; while read a; do echo \"[got $a]\"; done")
@@ -148,8 +150,7 @@ class Stops(RunTest):
     def test_sigcont_for_us_alone_reaches_a_stopped_command(self):
         """It does not read: from the background, where it is until the shell has it again, that
         would stop it once more."""
-        terminal = self.terminal("--", PYTHON, self.write("counter.py", COUNTER))
-        terminal.expect(b"[ready]")
+        terminal = self.start_counter()
         command = self.command_of(terminal.shell.pid)
         terminal.press(b"\x1a")
         self.assertEqual(terminal.event(), f"stopped {int(signal.SIGTSTP)}")

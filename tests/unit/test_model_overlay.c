@@ -116,13 +116,18 @@ static void batches_have_their_size(void **state)
     script_free(c.s);
 }
 
+static unsigned next_of(const struct call *c)
+{
+    return script_name(c->s, "next", SS_STAGE_DATA, SS_ROLE_NONE, SS_SCOPE_NONE,
+                       "tf.data");
+}
+
 /* A loop that asks for its batches itself: each wait is a batch, and has the size that was told inside. */
 static void a_wait_of_the_loop_has_the_size_of_its_batch(void **state)
 {
     (void)state;
     struct call c = call_new();
-    const unsigned next =
-        script_name(c.s, "next", SS_STAGE_DATA, SS_ROLE_NONE, SS_SCOPE_NONE, "tf.data");
+    const unsigned next = next_of(&c);
     for (int i = 0; i < 100; i++) {
         get_batch(&c, next, 0, 2000);
         step(&c, c.wait, 0);
@@ -139,8 +144,7 @@ static void parts_that_others_get_are_no_batches(void **state)
 {
     (void)state;
     struct call c = call_new();
-    const unsigned next =
-        script_name(c.s, "next", SS_STAGE_DATA, SS_ROLE_NONE, SS_SCOPE_NONE, "tf.data");
+    const unsigned next = next_of(&c);
     for (int i = 0; i < 100; i++) {
         get_batch(&c, next, 0, 1000);
         get_batch(&c, c.train, SS_FLAG_TRAIN, 1000);
