@@ -25,7 +25,7 @@ enum hook_option {
     HOOK_ASKS_TRAIN = 1u << 4,   /* a function says whether this is training */
     HOOK_COUNTS = 1u << 5,       /* the argument of the span is taken from the call */
     HOOK_BEGINS = 1u << 6,       /* the span is left open, as by __enter__ */
-    HOOK_ENDS = 1u << 7,         /* and ended before this call, as by __exit__ */
+    HOOK_ENDS = 1u << 7,         /* and ended by this call, as by __exit__ */
     HOOK_NONE_ENDS = 1u << 8,    /* None as a result: there is no batch */
     HOOK_DURATION = 1u << 9, /* of a library: its first argument is how long it took */
     HOOK_DEVICE = 1u << 11,  /* what a device does for it is measured (device_events.h) */

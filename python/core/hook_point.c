@@ -111,10 +111,10 @@ static void end_measures(const struct hook_visit *visit, PyObject *result)
     }
 }
 
-/* What the same self has begun, or whatever has the name of the point. The span ends before the call that
- * ends it, which has little to do. */
+/* What the same self has begun, or whatever has the name of the point. */
 static void end_begun(const struct hook_point *point, const PyObject *self)
 {
+    const int error = errno;
     ss_name name = point->name;
     if (hook_open_groups & point->group || (point->by && !hook_pair_end(self, &name))) {
         return;
@@ -123,6 +123,7 @@ static void end_begun(const struct hook_point *point, const PyObject *self)
         device_events_end(name);
     }
     span_stack_end(name, point->flags);
+    errno = error;
 }
 
 void hook_enter_with_options(const struct hook_point *point, struct hook_call call,
@@ -130,12 +131,13 @@ void hook_enter_with_options(const struct hook_point *point, struct hook_call ca
 {
     ss_name name = 0;
     collector_poke(); /* a step has such a call at least */
+    visit->group = 0;
     if (point->options & HOOK_ENDS) {
-        end_begun(point, hook_argument(call, 0));
+        visit->point = point;
+        visit->open = NULL;
         return;
     }
     point = find_point(point, call, &name);
-    visit->group = 0;
     if (point && !(hook_open_groups & point->group) &&
         !hook_numbers_has_none(point->numbers, call)) {
         visit->name = name;
@@ -261,6 +263,10 @@ void hook_leave_with_options(const struct hook_visit *visit, struct hook_call ca
 {
     const struct hook_point *point = visit->point;
     const unsigned options = point->options;
+    if (options & HOOK_ENDS) {
+        end_begun(point, hook_argument(call, 0));
+        return;
+    }
     const unsigned flags = point->flags | (result ? 0 : hook_failure(point));
     const bool looks =
         point->samples && visit->open &&

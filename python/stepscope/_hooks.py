@@ -45,8 +45,8 @@ class Hook(NamedTuple):
     # "batches(4)": got meanwhile, by the rows that end in a batch; at most 4, or any number for 0;
     # "caller.i+1": one more than a variable of the caller
     count_never_of: str = ""  # "module:Class": there is nothing to count in such an argument
-    part: str = ""  # begin: the span stays open; end: it is ended before the call (with `object`: that
-    # which the same self began), and nothing else is done
+    part: str = ""  # begin: the span stays open; end: the call ends it (with `object`: the one
+    # that the same self began), and nothing else is done
     ends: str = ""  # none: a result of None is the end of the data; duration_us, batch: hook_library.c
     before: Optional[Callable] = None  # before(arguments): the adapter is told of a call
     after: Optional[Callable] = None  # after(arguments, result, failed)

@@ -150,7 +150,7 @@ class Rows(HookCase):
         self.assertEqual(self.names(lambda both=Both(): (both.step(), both.step())),
                          ["step", "step"])
 
-    def test_a_scope_ends_before_the_call_that_ends_it(self):
+    def test_the_call_that_ends_a_scope_is_a_part_of_it(self):
         self.lay(Hook(PARTS + "Record.__enter__", "user", "scope", "callable", part="begin"),
                  Hook(PARTS + "Record.__exit__", "user", "scope", "callable", part="end"),
                  Hook(PARTS + "collate", "user", "inside"))
@@ -167,7 +167,7 @@ class Rows(HookCase):
                 pass
 
         self.assertEqual([(s["name"], s["depth"], s["flags"]) for s in self.spans(work)],
-                         [("scope", 0, []), ("inside", 0, [])])
+                         [("inside", 1, []), ("scope", 0, [])])
 
     def test_arguments_of_a_class_are_not_counted(self):
         self.lay(Hook(PARTS + "Loader.__next__", "data", "next", outermost="data", count="0.left",
