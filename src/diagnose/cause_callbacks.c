@@ -161,6 +161,7 @@ static void find_in_steps(struct patient *patient, const struct snap_span *span)
     say_calls(finding, patient, span);
     say_busy(finding, callback);
     say_parts(finding, callback, CALLED_IN_STEP, CALLED_IN_STEP);
+    cause_weigh_host(finding, patient);
     say_unknown(finding, patient, callback);
     cause_text(finding->check, "train without it once");
 }

@@ -349,4 +349,5 @@ void causes_of_input(struct patient *patient)
     say_evidence(finding, patient);
     advise_input(finding, patient);
     predict(finding, patient);
+    cause_weigh_host(finding, patient);
 }

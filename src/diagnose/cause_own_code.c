@@ -103,6 +103,7 @@ static void add_own(struct patient *patient, const struct own_code *code)
                code->line->at.line, code->line->at.function);
     finding->leaves_cold = cause_may_wait(patient, SS_STAGE_OTHER);
     describe(finding, patient, code);
+    cause_weigh_host(finding, patient);
 }
 
 /* Names of the user's own are a second view: they say what it is, but make no stage. */
@@ -165,6 +166,7 @@ static void add_unnamed(struct patient *patient, const struct own_code *code)
     say_line(finding, patient);
     say_user_spans(finding, patient->snapshot);
     cause_text(finding->check, "the row other of 'The step by stage' gets smaller");
+    cause_weigh_host(finding, patient);
 }
 
 void causes_of_own_code(struct patient *patient)

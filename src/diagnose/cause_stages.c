@@ -83,5 +83,7 @@ void causes_of_stages(struct patient *patient)
         cause_text(finding->check, "%s", stages[i].check);
         if (stages[i].stage == SS_STAGE_SYNC)
             weigh_sync(finding, patient);
+        else if (stages[i].stage != SS_STAGE_COMM)
+            cause_weigh_host(finding, patient);
     }
 }

@@ -196,6 +196,27 @@ const struct snap_hot_line *cause_hot_line(const struct patient *patient, unsign
     return NULL;
 }
 
+void cause_weigh_host(struct finding *finding, const struct patient *patient)
+{
+    const struct snap_resource *busy =
+        snapshot_value(patient->snapshot, SS_COUNTER_ID_GPU_BUSY, SNAP_ANY);
+
+    if (!patient->loop->is_asynchronous)
+        return;
+    if (busy) {
+        finding->share.high = fmin(finding->share.high, fmax(1 - busy->mean, 0));
+        finding->share.mid = fmin(finding->share.mid, finding->share.high);
+        cause_more(finding->evidence, "; the device was busy %.0f %% of the time",
+                   100 * busy->mean);
+    }
+    if (busy && busy->mean >= gpu_working)
+        finding->severity = FINDING_INFO;
+    finding->share.low = 0;
+    finding->kind = SHARE_BOUND;
+    cause_text(finding->unknown,
+               "how much of that the device computes meanwhile: then it is no loss");
+}
+
 struct interval cause_of_other(const struct patient *patient, uint64_t samples)
 {
     const struct interval other = patient->loop->stage[SS_STAGE_OTHER].share,

@@ -74,6 +74,10 @@ void cause_say_stage(struct finding *finding, const struct patient *patient,
 void cause_say_line(struct finding *finding, const struct patient *patient,
                     unsigned stage);
 
+/* Of what the host waits for or does itself: on a device that works later than it is told to, no more of it is lost than the
+ * device has nothing to do (rule book 1.2, 3.2). */
+void cause_weigh_host(struct finding *finding, const struct patient *patient);
+
 /* The part of the step that so many of the samples of `other` stand for, by both intervals; NAN: none were taken. */
 struct interval cause_of_other(const struct patient *patient, uint64_t samples);
 
@@ -98,5 +102,8 @@ void causes_of_gpus(
 void causes_of_batch_size(struct patient *patient); /* overhead-bound */
 void causes_of_ranks(struct patient *patient);      /* straggler: after stages */
 void causes_of_compute(struct patient *patient);    /* compute-bound: after all others */
+
+/* The stage of which it cannot be told; after all causes. */
+void cause_find_unsure(struct patient *patient);
 
 #endif

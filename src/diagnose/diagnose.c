@@ -113,6 +113,7 @@ static void find_causes(struct patient *patient)
     }
     for (size_t i = 0; i < sizeof causes / sizeof causes[0]; i++)
         causes[i](patient);
+    cause_find_unsure(patient);
 }
 
 void diagnose(struct diagnosis *out, const struct snapshot *snapshot,
@@ -131,17 +132,25 @@ void diagnose(struct diagnosis *out, const struct snapshot *snapshot,
     qsort(out->finding, out->count, sizeof out->finding[0], compare);
 }
 
+const struct finding *diagnosis_first(const struct diagnosis *diagnosis)
+{
+    if (diagnosis->count > 0 && diagnosis->finding[0].severity >= FINDING_WARN)
+        return &diagnosis->finding[0];
+    for (size_t i = 0; i < diagnosis->count; i++)
+        if (strcmp(diagnosis->finding[i].id, "compute-bound") == 0)
+            return &diagnosis->finding[i];
+    return NULL;
+}
+
 const char *diagnosis_verdict(const struct diagnosis *diagnosis,
                               const struct snapshot *snapshot)
 {
-    if (diagnosis->count > 0 && diagnosis->finding[0].severity >= FINDING_WARN)
-        return diagnosis->finding[0].id;
-    if (snapshot->loop_count == 0)
-        return "no-steps";
-    for (size_t i = 0; i < diagnosis->count; i++)
-        if (strcmp(diagnosis->finding[i].id, "compute-bound") == 0)
-            return diagnosis->finding[i].id;
-    return "healthy";
+    const struct finding *first = diagnosis_first(diagnosis);
+
+    return first                              ? first->id
+           : snapshot->loop_count == 0        ? "no-steps"
+           : diagnosis->unsure.share.high > 0 ? "inconclusive"
+                                              : "healthy";
 }
 
 const char *finding_severity_text(enum finding_severity severity)

@@ -41,12 +41,20 @@ struct unobservable {
     const char *needs; /* what would make it observable; "": nothing that is known */
 };
 
+/* The stage that may hold the training back or not: more steps would tell. */
+struct unsure {
+    unsigned stage;
+    struct interval share; /* of the step; upper end 0: there is none */
+    int64_t more_steps;    /* 0: not known how many */
+};
+
 struct diagnosis {
     struct finding finding[FINDINGS_MOST]; /* the first is the verdict */
     size_t count;
     struct validity validity;
     struct unobservable unobservable[UNOBSERVABLE_MOST]; /* each id once */
     size_t unobservable_count;
+    struct unsure unsure;
 };
 
 /* Ranked by what removing the cause would gain at least: the lower end of its share. */
@@ -58,9 +66,13 @@ void diagnose(struct diagnosis *out, const struct snapshot *snapshot,
  * (compute-bound, too-few-steps) has none: NAN. */
 struct interval finding_gain(const struct finding *finding);
 
-/* The one word on top: the id of the first finding that warns, else "compute-bound", "healthy" or "no-steps". */
+/* The one word on top: the id of the first finding that warns, else "compute-bound", "inconclusive", "healthy" or
+ * "no-steps". */
 const char *diagnosis_verdict(const struct diagnosis *diagnosis,
                               const struct snapshot *snapshot);
+
+/* The finding of that word; NULL: it is none of a finding's. */
+const struct finding *diagnosis_first(const struct diagnosis *diagnosis);
 
 const char *finding_severity_text(enum finding_severity severity);
 const char *share_kind_text(enum share_kind kind);

@@ -70,6 +70,10 @@ static const double after_wait_more = 0.3, after_wait_rest = 0.4;
  * large (ours: a fifth is far above every other band, even halved). */
 static const double few_least = 0.2, few_times_least = 0.5, few_times_most = 2;
 
+/* A share that may or may not warn is worth more steps if it may be as much as twice what does; one of 4 to 6 % is
+ * not. How many steps is said where that is less than a hundred times as many as there were; at least a tenth more (ours). */
+static const double unsure_from = 0.1, unsure_nearest = 0.1, unsure_more_least = 0.1;
+
 /* A line is named from such a share of its stage's samples on, by the lower end of Wilson's interval, so
  * that 4 of 4 samples are more than half and 1 of 2 is nothing (ours). */
 static const double line_share = 0.2;

@@ -37,7 +37,7 @@ static void put_claim(struct html_page *page)
     if (finding) {
         html_text(html, finding->claim);
     } else if (page->report.loop) {
-        html_capture(page, report_head_answer, &answer);
+        html_capture(page, report_head_claim, &answer);
         html_text(html, buf_text(&answer));
     } else {
         html_markup(html, report_no_steps_text(&page->report));

@@ -2,6 +2,7 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "output/report_findings.h"
 #include "output/report_parts.h"
 #include "output/unhooked.h"
 #include "read/run.h"
@@ -99,6 +100,11 @@ void report_no_steps_advice(struct report *report, size_t most_hooks)
 
 void report_no_steps(struct report *report, size_t most_hooks)
 {
+    buf_printf(&report->page.value,
+               "%s: ", diagnosis_verdict(&report->diagnosis, report->input->snapshot));
+    report_say_claim(&report->page, &report->diagnosis);
+    if (diagnosis_first(&report->diagnosis))
+        report_paragraph(report, true);
     buf_add_text(&report->page.value, report_no_steps_text(report));
     report_paragraph(report, true);
     report_no_steps_advice(report, most_hooks);

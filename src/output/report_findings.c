@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/text.h"
+#include "base/units.h"
 #include "output/report_json.h"
 
 static const double gain_shown = 0.01, range_shown = 0.0005;
@@ -58,14 +59,35 @@ static bool warns(const struct diagnosis *diagnosis, size_t index)
            strcmp(diagnosis->finding[index].id, "too-few-steps") != 0;
 }
 
-void report_say_verdict(struct page *page, const struct diagnosis *diagnosis)
+/* "data takes 12.0 % of the step (1.0 to 23.0 %): about 400 more steps would tell whether that holds it back" */
+static void say_unsure(struct page *page, const struct unsure *unsure)
 {
-    if (!warns(diagnosis, 0))
+    char steps[UNITS_SIZE];
+
+    buf_printf(&page->value,
+               "%s takes %.1f" TEXT_NO_BREAK "%% of the step (%.1f to %.1f" TEXT_NO_BREAK
+               "%%): ",
+               ss_stage_text(unsure->stage), 100 * unsure->share.mid,
+               100 * unsure->share.low, 100 * unsure->share.high);
+    if (unsure->more_steps > 0)
+        buf_printf(&page->value, "some %s more steps",
+                   units_integer(steps, (uint64_t)unsure->more_steps));
+    else
+        buf_add_text(&page->value, "a longer run");
+    buf_add_text(&page->value, " would tell whether that holds it back");
+}
+
+void report_say_claim(struct page *page, const struct diagnosis *diagnosis)
+{
+    const struct finding *first = diagnosis_first(diagnosis);
+
+    if (!first && diagnosis->unsure.share.high > 0)
+        say_unsure(page, &diagnosis->unsure);
+    if (!first || strcmp(first->id, "too-few-steps") == 0)
         return;
-    buf_printf(&page->value, "%s: ", diagnosis->finding[0].id);
-    page_prose(page, diagnosis->finding[0].claim);
-    if (has_range(&diagnosis->finding[0])) {
-        add_range(page, &diagnosis->finding[0], " (estimate: ", " (");
+    page_prose(page, first->claim);
+    if (has_range(first)) {
+        add_range(page, first, " (estimate: ", " (");
         buf_add_text(&page->value, ")");
     }
 }
@@ -166,7 +188,10 @@ void report_findings(struct report *report)
                  diagnosis_verdict(diagnosis, report->input->snapshot));
     for (size_t i = 0; i < diagnosis->count; i++)
         print_finding(report, &diagnosis->finding[i]);
-    if (diagnosis->count == 0) {
+    if (diagnosis->unsure.share.high > 0 && !diagnosis_first(diagnosis)) {
+        say_unsure(&report->page, &diagnosis->unsure);
+        report_paragraph(report, false);
+    } else if (diagnosis->count == 0) {
         buf_add_text(&report->page.value,
                      "nothing takes a share of the step that is worth a word");
         report_paragraph(report, false);
@@ -196,6 +221,22 @@ static void put_finding(struct json *json, const struct finding *finding)
     json_end_object(json);
 }
 
+static void put_unsure(struct json *json, const struct unsure *unsure)
+{
+    if (!(unsure->share.high > 0)) {
+        json_null(json, "unsure");
+        return;
+    }
+    json_begin_object(json, "unsure");
+    json_string(json, "stage", ss_stage_text(unsure->stage));
+    report_json_interval(json, "share", "share_ci", unsure->share);
+    if (unsure->more_steps > 0)
+        json_int(json, "more_steps", unsure->more_steps);
+    else
+        json_null(json, "more_steps");
+    json_end_object(json);
+}
+
 void report_json_findings(struct json *json, const struct snapshot *snapshot,
                           const struct diagnosis *diagnosis)
 {
@@ -204,6 +245,7 @@ void report_json_findings(struct json *json, const struct snapshot *snapshot,
     for (size_t i = 0; i < diagnosis->count; i++)
         put_finding(json, &diagnosis->finding[i]);
     json_end_array(json);
+    put_unsure(json, &diagnosis->unsure);
     json_begin_array(json, "unobservable");
     for (size_t i = 0; i < diagnosis->unobservable_count; i++)
         json_string(json, NULL, diagnosis->unobservable[i].id);

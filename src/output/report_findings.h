@@ -12,16 +12,16 @@ enum { FINDINGS_SAID = 3 };
 /* All of them. */
 void report_findings(struct report *report);
 
-/* For the summary, onto the page: the first one in a sentence; what to do about it; the next ones. Nothing
- * if there is none that warns. */
-void report_say_verdict(struct page *page, const struct diagnosis *diagnosis);
+/* For the summary, onto the page: the sentence behind the verdict, nothing if no finding is it; what to do about the first
+ * one that warns; the next ones. */
+void report_say_claim(struct page *page, const struct diagnosis *diagnosis);
 void report_say_advice(struct page *page, const struct diagnosis *diagnosis);
 void report_say_next(struct page *page, const struct diagnosis *diagnosis);
 
 /* Onto the page: "39.6 % of the step; 95 % interval 38.1 to 41.2 %". Nothing if it has no share. */
 void report_say_share(struct page *page, const struct finding *finding);
 
-/* "verdict", "findings", "unobservable", "unobservable_reasons". */
+/* "verdict", "findings", "unsure", "unobservable", "unobservable_reasons". */
 void report_json_findings(struct json *json, const struct snapshot *snapshot,
                           const struct diagnosis *diagnosis);
 

@@ -170,28 +170,42 @@ static void add_need(struct page *page, const struct snap_loop *loop)
     buf_add_text(&page->value, units_integer(text, (uint64_t)loop->steps));
 }
 
-void report_head_answer(struct report *report)
+/* Where nothing holds it back: what it does. */
+static void add_stages(struct page *page, const struct snap_loop *loop)
+{
+    const int stage = report_largest_stage(loop);
+    const int rival = stage == REPORT_NO_STAGE ? REPORT_NO_STAGE : rival_of(loop, stage);
+
+    if (stage == REPORT_NO_STAGE)
+        buf_add_text(&page->value, "the steps took no time");
+    else if (rival == REPORT_NO_STAGE)
+        add_largest(page, loop, stage);
+    else
+        add_either(page, loop, stage, rival);
+}
+
+void report_head_claim(struct report *report)
 {
     const struct snap_loop *loop = report->loop;
     struct page *page = &report->page;
+    const size_t before = page->value.size;
 
-    report_say_verdict(page, &report->diagnosis);
+    report_say_claim(page, &report->diagnosis);
+    const bool is_said = page->value.size > before;
     if (!report_has_statistics(loop)) {
-        if (page->value.size > 0)
-            buf_add_text(&page->value, "; ");
+        buf_add_text(&page->value, is_said ? "; " : "");
         add_need(page, loop);
-    } else if (page->value.size == 0) {
-        const int stage = report_largest_stage(loop);
-        const int rival =
-            stage == REPORT_NO_STAGE ? REPORT_NO_STAGE : rival_of(loop, stage);
-        if (stage == REPORT_NO_STAGE)
-            buf_add_text(&page->value, "the steps took no time");
-        else if (rival == REPORT_NO_STAGE)
-            add_largest(page, loop, stage);
-        else
-            add_either(page, loop, stage, rival);
+    } else if (!is_said) {
+        add_stages(page, loop);
     }
     report_paragraph(report, true);
+}
+
+void report_head_answer(struct report *report)
+{
+    buf_printf(&report->page.value,
+               "%s: ", diagnosis_verdict(&report->diagnosis, report->input->snapshot));
+    report_head_claim(report);
 }
 
 static void add_duration(struct report *report, const char *label, double ns)

@@ -26,9 +26,11 @@ void report_paragraph(struct report *report, bool bold);
 /* A blank line, unless it is the first one, and what follows as a title. */
 void report_title(struct report *report, const char *format, ...) ATTR_PRINTF(2, 3);
 
-/* report_head.c: what ran and how it ended; the answer; how fast; how sure. One line each. */
+/* report_head.c: what ran and how it ended; the verdict and the sentence behind it, or that alone; how fast; how sure. One
+ * line each. */
 void report_head_run(struct report *report, const char *before);
 void report_head_answer(struct report *report);
+void report_head_claim(struct report *report);
 void report_head_speed(struct report *report);
 void report_head_sure(struct report *report);
 

@@ -255,9 +255,6 @@ static void head(struct report *report)
         report_head_sure(report);
         say_loops(report);
     } else {
-        report_say_verdict(&report->page, &report->diagnosis);
-        if (report->page.value.size > 0)
-            report_paragraph(report, true);
         report_no_steps(report, HOOKS_SHOWN);
     }
 }

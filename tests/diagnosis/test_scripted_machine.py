@@ -28,9 +28,9 @@ def train():
     return runs.process(runs.steady(steps=240, data=MS, forward=20 * MS, backward=28 * MS))
 
 
-def train_on_device(read, copy, steps=240):
+def train_on_device(read, copy, data, steps=240):
     """The same on a device that works later than it is told to; in each step its result is read,
-    and data is copied to it."""
+    and data is waited for and copied to it."""
     thread = runs.Thread()
     random = runs.noise(3)
     thread.wait(50 * MS)
@@ -38,7 +38,7 @@ def train_on_device(read, copy, steps=240):
     thread.loop(True)
     for _ in range(steps):
         thread.mark(runs.step, 32)
-        thread.span(1, MS * (1 + 0.1 * next(random)))
+        thread.span(1, max(data, MS) * (1 + 0.1 * next(random)))
         thread.span(21, max(copy, MS / 10))
         thread.span(2, 10 * MS * (1 + 0.02 * next(random)))
         thread.span(3, 14 * MS)
@@ -158,23 +158,31 @@ class Scripted(ReportTest):
 
 
     def test_a_device_that_is_waited_for(self):
-        """To wait for it is a loss only where it has nothing to do at other times."""
+        """To wait for it, or for anything while it works, is a loss only where it has nothing to do at
+        other times."""
         idle, busy = gauge(0.3), gauge(0.9)
-        for number, (read, copy, gpu, wanted) in enumerate((
-                (20, 0, idle, {"sync-bound", "gpu-idle"}), (20, 0, busy, set()),
-                (20, 0, None, set()), (0, 0, busy, set()),
-                (0, 20, idle, {"transfer-bound", "gpu-idle"}),
-                (0, 20, None, {"transfer-bound"}))):
-            with self.subTest(read=read, copy=copy, number=number):
+        for number, (cause, gpu, wanted) in enumerate((
+                ("sync-bound", idle, {"sync-bound", "gpu-idle"}), ("sync-bound", busy, set()),
+                ("sync-bound", None, set()), (None, busy, set()),
+                ("transfer-bound", idle, {"transfer-bound", "gpu-idle"}),
+                ("transfer-bound", busy, set()), ("transfer-bound", None, {"transfer-bound"}),
+                ("input-bound", idle, {"input-bound", "gpu-idle"}), ("input-bound", busy, set()),
+                ("input-bound", None, {"input-bound"}))):
+            with self.subTest(cause=cause, number=number):
                 gpus = [OWN_GPU, ("gpu.busy", 0, gpu)] if gpu else []
-                run = self.make_run("device-%d" % number, p=train_on_device(read * MS, copy * MS),
+                waits = [20 * MS * (cause == one)
+                         for one in ("sync-bound", "transfer-bound", "input-bound")]
+                run = self.make_run("device-%d" % number, p=train_on_device(*waits),
                                     s=samples(CORES + QUIET + gpus))
-                findings = self.judge(run)["findings"]
-                self.assertEqual({f["id"] for f in findings if f["severity"] != "info"}, wanted,
-                                 findings)
-                shares = {f["id"]: f["share"] for f in findings}
-                for cause in ("sync-bound",) * bool(read) + ("transfer-bound",) * bool(copy):
-                    self.assertAlmostEqual(shares[cause], 20 / 45.6, delta=0.01)
+                findings = {f["id"]: f for f in self.judge(run)["findings"]}
+                self.assertEqual({name for name, f in findings.items() if f["severity"] != "info"},
+                                 wanted, findings)
+                if cause:
+                    self.assertEqual(findings[cause]["share_kind"], "bound")
+                    true = 20 / (44.7 if cause == "input-bound" else 45.6)
+                    is_hidden = gpu is busy and cause != "sync-bound"
+                    self.assertAlmostEqual(findings[cause]["share"], 0.1 if is_hidden else true,
+                                           delta=0.015)
 
 
 class Pretended(ReportTest):

@@ -198,7 +198,7 @@ class NotHooked(PythonTest):
             with self.subTest(python=python):
                 done = self.run_it(python, "-c", "import sys; print(1)")
                 self.assertEqual(done.stdout, "1\n")
-                self.assertRegex(done.stderr, r"^stepscope: .*: took .*\nnothing was recorded\n"
+                self.assertRegex(done.stderr, r"^stepscope: .*: took .*\nno-steps: nothing was recorded\n"
                                               r"Hooks     none: Python \d\.\d+ is")
                 self.assertLessEqual(done.stderr.count("\n"), 15)
 

@@ -100,6 +100,22 @@ class Causes(FindingsTest):
             report = self.diagnose(stage=stage, ns=MS * 0.1)
             self.assertEqual((report["verdict"], report["findings"]), ("healthy", []), stage)
 
+    def test_what_more_steps_would_tell_is_not_called_healthy(self):
+        report = self.diagnose(steps=40, stage="transfer", ns=30 * MS, every=19)
+        self.assertEqual((report["verdict"], report["findings"]), ("inconclusive", []))
+        unsure = report["unsure"]
+        self.assertEqual(unsure["stage"], "transfer")
+        low, high = unsure["share_ci"]
+        self.assertTrue(low < 0.05 and high >= 0.1, unsure)
+        self.assertGreater(unsure["more_steps"], 0)
+        text = self.report(run=self.name)
+        self.assertRegex(text, r"\ninconclusive: transfer takes 2\d\.\d % of the step \(0\.0 to ")
+        self.assertRegex(text, r"some \d+\s+more\s+steps\s+would\s+tell whether")
+
+    def test_the_verdict_is_on_top(self):
+        self.assertIsNone(self.diagnose()["unsure"])
+        self.assertRegex(self.report(run=self.name), r"\nhealthy: backward takes 5\d\.\d % of the step ")
+
     def test_two_speeds(self):
         found = self.check_cause("bimodal", 0.4 * 4 / (5.65 + 0.4 * 4), steps=400,
                                  slow=lambda random: 4 * MS if random > 0.2 else 0)

@@ -123,7 +123,7 @@ class Nothing(SenseTest):
 
     def test_the_report_says_how_the_command_ended(self):
         text = self.report("--deadline=1h")
-        self.assertTrue(text.startswith("make data: exited with 7 after 3.00 s\nnothing was recorded\n"),
+        self.assertTrue(text.startswith("make data: exited with 7 after 3.00 s\nno-steps: nothing was recorded\n"),
                         text)
         self.assertRegex(text, r"\nsum +3\.000  100\.0 %\n")
         self.assertIn("did not finish", text)
@@ -168,14 +168,14 @@ class Sure(SenseTest):
     def test_an_order_that_is_not_certain_is_not_claimed(self):
         self.make_run(p=runs.process(runs.steady(steps=100, jitter=0.3, data=0.2 * MS, forward=3 * MS, uneven="forward")))
         text = self.report()
-        self.assertRegex(text, r"\n(forward or backward|backward or forward) takes most of the step: "
+        self.assertRegex(text, r"\nhealthy: (forward or backward|backward or forward) takes most of the step: "
                                r"4\d\.\d % \(\d\d\.\d to \d\d\.\d %\)\s+or\s+4\d\.\d %")
         self.assertEqual(self.sure(text), "rather sure")
         wild = runs.steady(steps=40, jitter=0, data=0.2 * MS, forward=3 * MS, uneven="forward",
                            slow=lambda i: 9 * MS * (i % 13 == 2))
         self.make_run("wild", p=runs.process(wild))
         text = self.report(run="wild")
-        self.assertRegex(text, r"\n(forward or backward|backward or forward) takes most")
+        self.assertRegex(text, r"\nhealthy: (forward or backward|backward or forward) takes most")
         self.assertEqual(self.sure(text), "not sure")
 
     def test_a_mean_that_varies_may_leave_the_claim_sure(self):

@@ -38,7 +38,7 @@ class Text(ReportTest):
         self.make_run(p=runs.too_few())
         text = self.report()
         self.assertEqual(text.splitlines()[1],
-                         "need 8 more steps to tell where the time goes; so far 12")
+                         "too-few-steps: need 8 more steps to tell where the time goes; so far 12")
         self.assertNotRegex(text, "(?m)^(not |rather )?sure:")
         self.assertNotIn(" to ", text.partition("\n\n")[0].replace("steps to tell", ""))
         self.check_golden("too_few", text)
