@@ -1,3 +1,4 @@
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -57,18 +58,32 @@ static bool parse_fail_on(const struct console *console)
     return !colon || parse_fail_share(console, colon + 1);
 }
 
-static void look_for_failure(const struct report_input *input)
+static bool is_watched(const char *id)
 {
     const size_t length = strcspn(fail_on, ":");
+
+    return strlen(id) == length && strncmp(id, fail_on, length) == 0;
+}
+
+/* What is no part of the time has no share that could be too small. What cannot be seen here passes, but not without a
+ * word. */
+static void look_for_failure(const struct console *console,
+                             const struct report_input *input)
+{
     struct diagnosis diagnosis;
 
     diagnose(&diagnosis, input->snapshot, input->run);
     for (size_t i = 0; i < diagnosis.count; i++) {
         const struct finding *finding = &diagnosis.finding[i];
-        const bool is_it =
-            strlen(finding->id) == length && strncmp(finding->id, fail_on, length) == 0;
-        if (is_it && (fail_share == 0 || finding->share.mid >= fail_share))
+        if (is_watched(finding->id) &&
+            (!isfinite(finding->share.mid) || finding->share.mid >= fail_share))
             has_failed = true;
+    }
+    for (size_t i = 0; i < diagnosis.unobservable_count; i++) {
+        const struct unobservable *cause = &diagnosis.unobservable[i];
+        if (is_watched(cause->id))
+            console_error(console, "--fail-on %s: not observable in this run: %s.",
+                          cause->id, cause->reason);
     }
 }
 
@@ -110,7 +125,7 @@ static int report(struct console *console, struct ss_run *run,
         else
             failed = print(console, &input);
         if (fail_on)
-            look_for_failure(&input);
+            look_for_failure(console, &input);
     }
     snapshot_free(snapshot);
     feed_release(&feed);

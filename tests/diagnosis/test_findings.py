@@ -106,6 +106,8 @@ class Command(FindingsTest):
         self.execute("report", "--fail-on", "callback-bound:5%", expect=1)
         self.execute("report", "--fail-on", "callback-bound:0.99")
         self.execute("report", "--fail-on", "gc-pauses")
+        unseen = self.execute("report", "--fail-on", "gpu-idle:5%").stderr
+        self.assertIn("--fail-on gpu-idle: not observable in this run: ", unseen)
         for wrong in ("nonsense", "gc-pauses:", "gc-pauses:much", "gc-pauses:200%"):
             self.assertIn("--fail-on", self.execute("report", "--fail-on", wrong, expect=2).stderr)
 

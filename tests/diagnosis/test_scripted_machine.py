@@ -148,6 +148,8 @@ class Scripted(ReportTest):
                 if share:
                     self.assertAlmostEqual(found[0]["share"], share, delta=0.02)
                 self.report(run=run)
+                if key == "leak":  # which is no part of the time
+                    self.check(["report", "--fail-on", "memory-leak:99%", run], 1)
 
     def test_what_is_not_counted_is_neither_found_nor_ruled_out(self):
         report = self.judge(self.make_run(p=train(), s=samples(CORES)))
