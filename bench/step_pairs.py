@@ -87,8 +87,8 @@ class StepPairs:
                             for kind in ("recorded", "neither"))
             print("    %-4s recorded %.4f [%.4f, %.4f], A/A %.4f [%.4f, %.4f]"
                   % (clock, *ratio, *again))
-            verdict = ("ok" if ratio[2] < target
-                       else "unresolved" if ratio[1] < target or not again[1] <= 1 <= again[2]
-                       else "miss")
+            verdict = ("unresolved" if not again[1] <= 1 <= again[2]
+                       else "ok" if ratio[2] < target
+                       else "unresolved" if ratio[1] < target else "miss")
             print("RESULT %s_%s %.4f %.4f %.4f %.3f %s" % (name, clock, *ratio, target, verdict),
                   flush=True)
