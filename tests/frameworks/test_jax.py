@@ -125,59 +125,6 @@ class Shapes(FrameworkTest):
         self.assertEqual([(r["target"], r["reason"]) for r in hooks if r.get("reason")], [])
 
 
-class Truth(FrameworkTest):
-    """A delay is found where it is, by the clock of the script itself."""
-
-    STEPS = 60
-
-    def measure(self, delay_ms):
-        printed = self.hooked("jax_loop.py", str(delay_ms), str(self.STEPS),
-                              STEPSCOPE_SAMPLE_HZ="200").stdout
-        spent = {place: [1e9 * s for s in seconds]
-                 for place, seconds in json.loads(printed)["spent"].items()}
-        report = self.report()
-        self.assertEqual(report["steps"]["count"], self.STEPS)
-        return spent, report
-
-    def compare(self, delay_ms):
-        """The mean steady step, as the script saw it and as the report says."""
-        spent, report = self.measure(delay_ms)
-        count, first = report["steps"]["steady"]["count"], report["steps"]["warmup"]
-        self.assertEqual((first + count, report["steps"]["left_out"]), (self.STEPS - 1, 1))
-
-        def true(place, later=0):  # the generator works for the step that follows
-            return sum(spent[place][first + later:first + later + count]) / count
-
-        def found(stage):
-            return report["stages"][stage]["total_ns"] / count
-
-        evaluations = len(spent["eval"])
-        for what, seen, told in (
-                ("step", found("compute") + found("sync"), true("step")),
-                ("other", found("other"), true("between") + true("generator", 1)),
-                ("eval", report["books"]["eval_ns"] / evaluations,
-                 sum(spent["eval"]) / evaluations)):
-            self.assert_near(seen, told, 0.02, 100e3, what)
-        return report
-
-    def test_1_ms(self):
-        self.compare(1)
-
-    def test_5_ms(self):
-        self.compare(5)
-
-    def test_20_ms_and_the_lines_that_wait(self):
-        report = self.compare(20)
-        with open(os.path.join(HERE, "jax_loop.py"), encoding="utf-8") as file:
-            lines = [n for n, line in enumerate(file, 1) if "time.sleep(DELAY_S)" in line]
-        found = {(hot["stage"], hot["line"]): hot["share"] for hot in report["hot"]["lines"]
-                 if hot["file"].endswith("/jax_loop.py")}
-        generator, callback, between = lines
-        self.assertGreater(found["other", generator], 0.3)
-        self.assertGreater(found["other", between], 0.3)
-        self.assertGreater(found["compute", callback], 0.7)
-
-
 class Untouched(FrameworkTest):
     def test_weights_are_the_same_to_the_bit(self):
         self.assertEqual(json.loads(self.hooked("jax_loop.py", "0").stdout)["digest"],

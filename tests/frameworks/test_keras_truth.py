@@ -2,13 +2,14 @@
 long?
 
 The script sleeps 0, 1, 5 and 20 ms in turn, in one loop, and its own clock reads what a delay
-was in the same call that we time. So what disturbs one disturbs both, and medians over the steps
-of each delay are compared."""
+was in the same call that we time. So what disturbs one disturbs both; what disturbs between the two clocks
+does not, so that the quarter of steps that agrees best has to agree (truth.py)."""
 
 import json
 import unittest
 
 from keras_checks import KerasTest, loops_of, middle, names_of
+from truth import best_quarter
 
 PLACES = ("callbacks", "layer", "eager_layer", "in_map", "in_map_of_four", "prefetched",
           "in_generator", "in_workers", "user_code")
@@ -25,10 +26,10 @@ class Truth(KerasTest):
         return dict(json.loads(line) for line in said), self.steps()
 
     def near(self, found, true, part=0.02, most=SHORT_NS, text=""):
-        """Values of one delay each: their medians agree."""
-        errors = [one - other for one, other in zip(found, true)]
+        """Values of one delay each."""
+        missed = [abs(one - other) for one, other in zip(found, true)]
         self.assertEqual(len(found), len(true), text)
-        self.assertLessEqual(abs(middle(errors)), max(part * middle(true), most),
+        self.assertLessEqual(best_quarter(missed), max(part * middle(true), most),
                              (text, middle(found), middle(true)))
 
     def near_by_delay(self, found, true, text, **tolerance):
@@ -73,15 +74,15 @@ class Truth(KerasTest):
             above = [step["stages_ns"]["compute"] - true
                      for step, true in zip(steps, slept[place]["compute"])]
             self.assertGreaterEqual(middle(above), 0)
-            self.assertLess(middle(step["stages_ns"]["other"] for step in steps), SHORT_NS)
+            self.assertLess(best_quarter(step["stages_ns"]["other"] for step in steps), SHORT_NS)
 
     def check_data(self, slept, loops):
         """Inside the compiled function. What it is above the delay does not depend on the delay."""
         above = [step["stages_ns"]["data"] - true
                  for step, true in zip(loops[3], slept["in_map"]["data"])]
-        fast = middle(above[0::4])
+        fast = best_quarter(above[0::4])
         for turn, delay_ms in enumerate(DELAYS_MS):
-            self.assert_near(middle(above[turn::4]) - fast + delay_ms * 1e6, delay_ms * 1e6,
+            self.assert_near(best_quarter(above[turn::4]) - fast + delay_ms * 1e6, delay_ms * 1e6,
                              0.05, 300e3, delay_ms)
         of_four = slept["in_map_of_four"]["data"]
         for at, step in enumerate(loops[4]):  # an upper bound
@@ -96,8 +97,8 @@ class Truth(KerasTest):
             fast = None
             for delay_ms in DELAYS_MS:
                 steps, true = loops.pop(0), slept[place][str(delay_ms)]
-                above = middle(step["stages_ns"]["data"] - waited
-                               for step, waited in zip(steps, true))
+                above = best_quarter(step["stages_ns"]["data"] - waited
+                                     for step, waited in zip(steps, true))
                 fast = above if fast is None else fast
                 self.assert_near(above - fast + delay_ms * 1e6, delay_ms * 1e6, 0.05, 500e3,
                                  (place, delay_ms))
@@ -105,9 +106,9 @@ class Truth(KerasTest):
     def check_user_code(self, slept, steps, report):
         true = [slept[2 * at] + slept[2 * at + 1] for at in range(len(steps))]
         above = [step["stages_ns"]["other"] - both for step, both in zip(steps, true)]
-        fast = middle(above[0::4])
+        fast = best_quarter(above[0::4])
         for turn, delay_ms in enumerate(DELAYS_MS):
-            self.assert_near(middle(above[turn::4]) - fast + 2 * delay_ms * 1e6,
+            self.assert_near(best_quarter(above[turn::4]) - fast + 2 * delay_ms * 1e6,
                              2 * delay_ms * 1e6, 0.02, 2 * SHORT_NS, delay_ms)
         self.check_line("other", report)
 

@@ -9,6 +9,15 @@ from framework import PROGRAM, FrameworkTest
 
 PART = 0.02
 MOST_NS = 100e3
+# Calls of a step that a stage is made of, if more than one: each has two clocks, with something between
+# them. `optimizer`: zero_grad and step; in `other` are the edges of all the other stages.
+CALLS = {"optimizer": 2, "other": 2}
+
+
+def best_quarter(values):
+    """What the least disturbed ones are, of values that a disturbance can only make larger."""
+    values = list(values)
+    return statistics.quantiles(values, n=4)[0] if len(values) > 3 else min(values)
 
 
 class TruthTest(FrameworkTest):
@@ -36,16 +45,14 @@ class TruthTest(FrameworkTest):
     def assert_times(self, found_ns, true_s, text, most_ns=MOST_NS):
         self.assertEqual(len(found_ns), len(true_s), text)
         missed = [abs(found - 1e9 * true) for found, true in zip(found_ns, true_s)]
-        quarter = statistics.quantiles(missed, n=4)[0] if len(missed) > 3 else min(missed)
         most = max(PART * 1e9 * statistics.median(true_s), most_ns)
-        self.assertLessEqual(quarter, most, (text, statistics.median(true_s)))
+        self.assertLessEqual(best_quarter(missed), most, (text, statistics.median(true_s)))
 
     def assert_steps(self, found, true, stages, text=""):
         for stage in stages:
-            # The edges of all the other stages are in `other`, and on a busy machine they are wide.
             self.assert_times([step["stages_ns"].get(stage, 0) for step in found],
                               [step.get(stage, 0) for step in true], (text, stage),
-                              MOST_NS * (2 if stage == "other" else 1))
+                              MOST_NS * CALLS.get(stage, 1))
 
     def assert_calls(self, true):
         """Each call once, and as long as the script says; by the names that the report has."""
@@ -53,10 +60,12 @@ class TruthTest(FrameworkTest):
         for name, times in true.items():
             self.assert_times(found.get(name, []), times, name)
 
-    def assert_sum(self, found_ns, true_s, times, text=""):
-        """Of something that was done so many times."""
-        most = max(PART * 1e9 * true_s, MOST_NS * times)
-        self.assertLessEqual(abs(found_ns - 1e9 * true_s), most, (text, found_ns, true_s))
+    def assert_sums(self, found_ns, true_s, times, text):
+        """Each of something that was done so many times."""
+        self.assertEqual(len(found_ns), len(true_s), text)
+        missed = [abs(found - 1e9 * true) / max(PART * 1e9 * true, MOST_NS * times)
+                  for found, true in zip(found_ns, true_s)]
+        self.assertLessEqual(best_quarter(missed), 1, (text, found_ns, true_s))
 
     def assert_hot(self, report, stage, function):
         """A line of this function has most samples of a stage."""
