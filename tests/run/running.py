@@ -170,13 +170,14 @@ class Terminal:
         return self.seen
 
     def close(self):
+        # A job in the background gets no SIGHUP. Once the shell has gone, nobody knows whose the job was.
+        groups = *children_of(self.shell.pid), self.shell.pid
         if self.master >= 0:
             os.close(self.master)
             self.master = -1
         for fd in (self.event_fd, self.order_fd):
             os.close(fd)
-        # A job in the background gets no SIGHUP.
-        for group in (*children_of(self.shell.pid), self.shell.pid):
+        for group in groups:
             try:
                 os.killpg(group, signal.SIGKILL)
             except ProcessLookupError:
