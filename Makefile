@@ -70,6 +70,7 @@ test-frameworks: release frameworks
 	@tests/run_all $(BUILD) --frameworks
 
 .PHONY: soak
+soak: ALSO = demo web browser
 soak: release
 	$(call COMPILE,asan,-Db_sanitize=address$(comma)undefined -Db_lundef=false)
 	@tests/run_all $(BUILD) --soak

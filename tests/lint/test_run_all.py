@@ -4,8 +4,10 @@ import importlib.machinery
 import importlib.util
 import os
 import unittest
+import unittest.mock
 
-PATH = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "run_all")
+TESTS = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+PATH = os.path.join(TESTS, "run_all")
 
 
 def load():
@@ -65,6 +67,32 @@ class CountUnittest(unittest.TestCase):
     def test_a_file_that_does_not_run_is_a_failure(self):
         self.assertEqual(load().count_unittest("Traceback ...\n", 1), (0, 1, 0))
         self.assertEqual(self.count("Ran 0 tests in 0.1s\n\nOK", 0), (0, 1, 0))
+
+
+class LongForms(unittest.TestCase):
+    """What only a soak does must be done by it: no other run would miss it."""
+
+    def names(self):
+        return {os.path.relpath(path, TESTS) for path in load().long_files()}
+
+    def test_a_soak_has_those_that_need_not_run_for_each_build(self):
+        self.assertLessEqual({"diagnosis/test_compare_runs.py", "page/test_page_browser.py",
+                              "python/test_pip.py", "python/test_sampler.py", "run/test_cores.py"},
+                             self.names())
+        self.assertNotIn("cli/test_info.py", self.names())
+
+    def test_a_soak_runs_them_once_in_release(self):
+        run_all, calls = load(), []
+        run_all.run_meson = lambda *arguments: []
+        run_all.run_python_files = lambda *arguments: calls.append(arguments) or []
+        with unittest.mock.patch.dict(os.environ):
+            run_all.run_soak("/made")
+            self.assertEqual(os.environ["SOAK"], "1")
+        self.assertEqual([(call[0], call[2]) for call in calls],
+                         [("/made/release", run_all.long_files())])
+
+    def test_what_holds_a_time_is_there_to_run_alone(self):
+        self.assertLessEqual(set(load().LONG_ALONE), self.names())
 
 
 if __name__ == "__main__":
