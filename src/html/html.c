@@ -10,8 +10,6 @@
 
 #define JSON_LESS "\\u003c" /* for "<" */
 
-enum { TEXT_MOST = 600 }; /* columns: a name may be of any length */
-
 void html_init(struct html *html, struct sink *out)
 {
     html->out = out;
@@ -81,22 +79,20 @@ void html_bytes(struct html *html, const char *data, size_t size, size_t columns
     escape(html->out, buf_text(&html->safe), html->safe.size);
 }
 
-/* In pieces, since text_fit() would make plain spaces of those that must not break. */
+/* In pieces, since text_fit() would make plain spaces of those that must not break. One that is cut has
+ * plain ones: it must not end without its dots because a piece of it ended at the limit. */
 void html_text(struct html *html, const char *text)
 {
-    size_t left = TEXT_MOST;
-
-    while (left > 0) {
-        const char *next = strstr(text, TEXT_NO_BREAK);
-        const size_t size = next ? (size_t)(next - text) : strlen(text);
-        const size_t width = text_width(text, size);
-        html_bytes(html, text, size, left);
-        if (!next || width >= left)
-            break;
-        html_markup(html, TEXT_NO_BREAK);
-        text = next + strlen(TEXT_NO_BREAK);
-        left -= width + 1;
+    if (text_width(text, strlen(text)) > HTML_TEXT_MOST) {
+        html_bytes(html, text, strlen(text), HTML_TEXT_MOST);
+        return;
     }
+    for (const char *next; (next = strstr(text, TEXT_NO_BREAK));
+         text = next + strlen(TEXT_NO_BREAK)) {
+        html_bytes(html, text, (size_t)(next - text), HTML_TEXT_MOST);
+        html_markup(html, TEXT_NO_BREAK);
+    }
+    html_bytes(html, text, strlen(text), HTML_TEXT_MOST);
 }
 
 size_t html_json_size(const struct buf *json)

@@ -56,6 +56,9 @@ void html_hot(struct html_page *page)
     report_hot(&page->report);
 }
 
+_Static_assert(HTML_TEXT_MOST >= VALIDITY_ITEMS * (VALIDITY_TEXT_SIZE + 2),
+               "all that disturbed a run must fit into one field");
+
 void html_validity(struct html_page *page)
 {
     report_validity(&page->report);

@@ -40,25 +40,59 @@ static void markup_is_escaped(void **state)
     expect_text("a\0<", 3, 100, "a\xef\xbf\xbd&lt;");
 }
 
-/* Spaces of our sentences stay as they are; many of them are no way around the limit. */
-static void sentences_keep_their_spaces(void **state)
+static void write_sentence(const char *sentence, struct buf *out)
 {
-    struct buf text = {0}, many = {0};
-    struct sink out;
+    struct sink sink;
     struct html html;
 
-    (void)state;
-    sink_init_buf(&out, &text);
-    html_init(&html, &out);
-    html_text(&html, "<5\xc2\xa0%");
-    assert_int_equal(sink_flush(&out), 0);
-    assert_string_equal(buf_text(&text), "&lt;5\xc2\xa0%");
-    for (int i = 0; i < 2000; i++)
-        buf_add_text(&many, "n\xc2\xa0");
-    html_text(&html, buf_text(&many));
-    assert_int_equal(sink_flush(&out), 0);
-    assert_in_range(text.size, 600, 1000);
+    buf_reset(out);
+    sink_init_buf(&sink, out);
+    html_init(&html, &sink);
+    html_text(&html, sentence);
+    assert_int_equal(sink_flush(&sink), 0);
     html_release(&html);
+}
+
+static void sentences_keep_their_spaces(void **state)
+{
+    struct buf text = {0};
+
+    (void)state;
+    write_sentence("<5\xc2\xa0%", &text);
+    assert_string_equal(buf_text(&text), "&lt;5\xc2\xa0%");
+    write_sentence("\xc2\xa0\xc2\xa0", &text);
+    assert_string_equal(buf_text(&text), "\xc2\xa0\xc2\xa0");
+    buf_release(&text);
+}
+
+/* Wherever the limit falls: on a letter, or on a space that must not break. */
+static void a_sentence_that_is_cut_says_so(void **state)
+{
+    struct buf text = {0}, many = {0};
+
+    (void)state;
+    for (size_t extra = 0; extra < 4; extra++) {
+        buf_reset(&many);
+        buf_add_repeated(&many, 'n', extra);
+        for (size_t i = 0; i < HTML_TEXT_MOST; i++)
+            buf_add_text(&many, "n\xc2\xa0");
+        write_sentence(buf_text(&many), &text);
+        assert_int_equal(text.size, HTML_TEXT_MOST);
+        assert_string_equal(buf_text(&text) + text.size - 3, "...");
+    }
+    buf_release(&text);
+    buf_release(&many);
+}
+
+static void the_longest_sentence_is_whole(void **state)
+{
+    struct buf text = {0}, many = {0};
+
+    (void)state;
+    for (size_t i = 0; i < HTML_TEXT_MOST / 2; i++)
+        buf_add_text(&many, "n\xc2\xa0");
+    write_sentence(buf_text(&many), &text);
+    assert_string_equal(buf_text(&text), buf_text(&many));
     buf_release(&text);
     buf_release(&many);
 }
@@ -230,6 +264,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(markup_is_escaped),
         cmocka_unit_test(sentences_keep_their_spaces),
+        cmocka_unit_test(a_sentence_that_is_cut_says_so),
+        cmocka_unit_test(the_longest_sentence_is_whole),
         cmocka_unit_test(json_ends_no_element),
         cmocka_unit_test(ticks_are_round),
         cmocka_unit_test(no_spike_disappears),
