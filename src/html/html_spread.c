@@ -89,6 +89,7 @@ static void put_quantile(const struct svg_plot *plot, const char *name, double n
                          unsigned line)
 {
     const double percent = svg_x(plot, log(ns)) * 100 / SVG_WIDTH;
+    char text[UNITS_SIZE];
 
     if (!(ns > 0) || !isfinite(ns))
         return;
@@ -96,9 +97,9 @@ static void put_quantile(const struct svg_plot *plot, const char *name, double n
         plot->html,
         "<line class=\"quantile\" x1=\"%.2f%%\" x2=\"%.2f%%\" y1=\"0\" y2=\"%u\"/>"
         "<text class=\"quantile\" x=\"%.2f%%\" dx=\"%d\" y=\"%u\" "
-        "text-anchor=\"%s\">%s</text>\n",
+        "text-anchor=\"%s\">%s %s</text>\n",
         percent, percent, plot->height, percent, percent > 80 ? -4 : 4, 10 + 13 * line,
-        percent > 80 ? "end" : "start", name);
+        percent > 80 ? "end" : "start", name, units_duration(text, llround(ns)));
 }
 
 static void put_chart(struct html_page *page, const struct spread *spread)

@@ -27,6 +27,7 @@ class Section:
         self.tables = []  # rows of cells, the titles first
         self.fields = {}  # label: text
         self.paths = []   # (class, d)
+        self.labels = []  # (class, x, text) of what stands in a chart
 
 
 class Page(html.parser.HTMLParser):
@@ -61,6 +62,8 @@ class Page(html.parser.HTMLParser):
             self.label = ""
         elif tag == "dd":
             self.here.fields.setdefault(self.label, "")
+        elif tag == "text":
+            self.here.labels.append((attributes["class"], attributes["x"], ""))
         elif tag == "path":
             self.here.paths.append((attributes.get("class"), attributes.get("d")))
         if tag not in VOID:
@@ -87,6 +90,9 @@ class Page(html.parser.HTMLParser):
             return
         here = self.here
         here.text += data
+        if tags and tags[-1] == "text":
+            kind, x, text = here.labels[-1]
+            here.labels[-1] = (kind, x, text + data)
         if "small" in tags and "h2" in tags:
             here.note += data
         elif "h2" in tags:
@@ -99,11 +105,17 @@ class Page(html.parser.HTMLParser):
             here.fields[self.label] += data
 
 
-def nanoseconds(text):
-    """(value, what half of its last digit is) of "84.0 ms"."""
-    number, unit = re.fullmatch(r"<?([\d.,]+)\s*(\w+)", text.strip()).groups()
+def shown(number):
+    """(value, what half of its last digit is) of "1,084.0"."""
     decimals = len(number.partition(".")[2])
-    return float(number.replace(",", "")) * UNITS[unit], 0.5 * 10**-decimals * UNITS[unit]
+    return float(number.replace(",", "")), 0.5 * 10**-decimals
+
+
+def nanoseconds(text):
+    """The same of "84.0 ms"."""
+    number, unit = re.fullmatch(r"<?([\d.,]+)\s*(\w+)", text.strip()).groups()
+    value, half = shown(number)
+    return value * UNITS[unit], half * UNITS[unit]
 
 
 class PageTest(CommandTest):
@@ -119,6 +131,11 @@ class PageTest(CommandTest):
         self.assertLess(len(text.encode()), MOST_BYTES)
         return text, json.loads(self.check(["report", "--json", run], FINE).stdout)
 
+    def page_of(self, made, **others):
+        self.make_run(one=made, **others)
+        text, report = self.write_page()
+        return Page(text), report
+
     def near(self, text, ns, unit=""):
         """A cell says this time, as far as its digits go."""
         value, half = nanoseconds(f"{text} {unit}")
@@ -126,6 +143,11 @@ class PageTest(CommandTest):
             self.assertLessEqual(ns, value)
         else:
             self.assertLessEqual(abs(value - ns), half * 1.01 + 1, (text, unit, ns))
+
+    def number(self, text, value):
+        """A cell says this number, as far as its digits go."""
+        said, half = shown(text)
+        self.assertLessEqual(abs(said - value), half * 1.01, (text, value))
 
     def share(self, text, share):
         """A cell says this share: "61.2 %"."""

@@ -5,13 +5,20 @@ name of a run can leave its place."""
 import base64
 import hashlib
 import json
+import math
 import os
 import re
 import signal
+import sys
 import unittest
 
-from page_support import FINE, Page, PageTest, report_runs as runs
+from page_support import FINE, TESTS, Page, PageTest, nanoseconds, report_runs as runs
 from support import DATA, PROGRAM, USAGE
+
+sys.path.insert(0, os.path.join(TESTS, "diagnosis"))
+
+import test_report_own_code as own_code  # noqa: E402
+import test_scripted_machine as machine  # noqa: E402
 
 BUILD = os.path.dirname(PROGRAM)
 ATTACKS = [b"<script>window.hit=1</script>", b"</script><script>window.hit=2</script>",
@@ -49,11 +56,6 @@ def plain(text):
 
 
 class Values(PageTest):
-    def page_of(self, made, **others):
-        self.make_run(one=made, **others)
-        text, report = self.write_page()
-        return Page(text), report
-
     def test_stages(self):
         page, report = self.page_of(runs.full())
         section = page.sections["stages"]
@@ -182,6 +184,22 @@ class Values(PageTest):
         self.assertGreater(begins[-1], 900)
         self.assertEqual(report["steps"]["steady"]["count"], 600)
 
+    def test_quantiles_of_the_spread(self):
+        """Each says its value, and stands where the axis, which is logarithmic, has it."""
+        page, report = self.page_of(runs.changing("spikes"))
+        labels = page.sections["spread"].labels
+        ticks = [(float(x[:-1]), math.log(nanoseconds(text)[0])) for kind, x, text in labels
+                 if kind == "x"]
+        (x1, log1), (x2, log2) = ticks[0], ticks[-1]
+        seen = {text.split(" ", 1)[0]: (float(x[:-1]), text.split(" ", 1)[1])
+                for kind, x, text in labels if kind == "quantile"}
+        self.assertEqual(list(seen), ["p50", "p95", "p99"])
+        for key, (percent, text) in seen.items():
+            ns = report["steps"]["steady"][key + "_ns"]
+            self.near(text, ns)
+            place = x1 + (x2 - x1) * (math.log(ns) - log1) / (log2 - log1)
+            self.assertAlmostEqual(percent, place, delta=0.05)
+
     def test_ranks(self):
         page, report = self.page_of(runs.rank(0), two=runs.rank(1))
         section = page.sections["loops"]
@@ -211,6 +229,111 @@ class Values(PageTest):
         page, report = self.page_of(runs.full())
         if "report" in page.scripts:
             self.assertEqual(json.loads(page.scripts["report"]), report)
+
+
+class Beside(PageTest):
+    """What samples say: of the machine, of the lines that ran, of what disturbed the run."""
+
+    # Label: counter, what it is divided by, and its unit.
+    ROWS = {"loop thread": ("thread.cpu", 1e9, "cores"), "command": ("tree.cpu", 1e9, "cores"),
+            "machine": ("cpu.busy", 1e9, "cores"), "memory": ("tree.rss", machine.GB, "GB"),
+            "memory left": ("memory.available", machine.GB, "GB"),
+            "network in": ("net.received", 1 << 20, "MB/s"), "writes": ("tree.write", 1 << 20, "MB/s"),
+            "GPU 0 busy": ("gpu.busy", 0.01, "%"), "GPU 0 power": ("gpu.power", 1, "W")}
+    LINES = machine.CORES + machine.QUIET[:-3] + [
+        ("tree.rss", 0, lambda s: machine.GB * (1 + s / 10)),
+        ("thread.cpu", machine.LOOP_THREAD, lambda s: 0.7e9 * s + 1e8 * math.sin(s)),
+        ("net.received", 0, machine.total(3 << 20)), ("tree.write", 0, lambda s: s * s * (1 << 18)),
+        ("gpu.busy", 0, machine.gauge(0.2, 0.4, 0.9)), ("gpu.power", 0, machine.gauge(250, 300))]
+
+    def test_machine(self):
+        page, report = self.page_of(machine.train(), samples=machine.samples(self.LINES))
+        section = page.sections["machine"]
+        counters = {row["counter"]: row for row in report["resources"]["counters"]
+                    if row["counter"] != "cpu.busy" or row["subject"] is None}
+        rows = [row for table in section.tables for row in table]
+        lines = [path for kind, path in section.paths if kind.startswith("line l") and path != "M0 6H22"]
+        self.assertEqual({row[0].strip() for row in rows}, set(self.ROWS))
+        self.assertEqual(len(lines), len(rows))
+        for (label, mean, most, unit, _), path in zip(rows, lines):
+            counter, size, wanted = self.ROWS[label.strip()]
+            values = counters[counter]
+            self.assertEqual(unit, wanted)
+            self.number(mean, values.get("per_s", values.get("mean")) / size)
+            self.number(most, values["max"] / size)
+            self.check_course(path, values["course"])
+
+    def check_course(self, path, course):
+        """A line has each part of the time, and all of it on one scale."""
+        heights = [70 - float(y) for y in re.findall(r"(?:M[\d.]+ |V)([\d.]+)", path)]
+        known = [value for value in course if value is not None]
+        self.assertEqual(len(heights), len(known))
+        scale = max(heights) / max(known)
+        for height, value in zip(heights, known):
+            self.assertAlmostEqual(height, value * scale, delta=0.2)
+
+    def test_machine_for_the_script(self):
+        page, report = self.page_of(machine.train(), samples=machine.samples(self.LINES))
+        if "data" not in page.scripts:
+            return  # built without a script: nothing to give it
+        rows = json.loads(page.scripts["data"])["machine"]["rows"]
+        counters = {row["counter"]: row["course"] for row in report["resources"]["counters"]
+                    if row["counter"] != "cpu.busy" or row["subject"] is None}
+        self.assertEqual({row["label"] for row in rows}, set(self.ROWS))
+        for row in rows:
+            counter, size, _ = self.ROWS[row["label"]]
+            for seen, value in zip(row["values"], counters[counter], strict=True):
+                self.assertEqual(seen is None, value is None)
+                if value is not None:
+                    self.assertAlmostEqual(seen, value / size, delta=abs(value / size) * 1e-5)
+
+    def test_hot_lines(self):
+        stacks = [("own", "main")] * 3 + [("line 1", "main"), ("library", "line 2", "main")]
+        page, report = self.page_of(own_code.train(*stacks))
+        section = page.sections["hot"]
+        self.assertIn(f"from {report['hot']['samples']} stack samples", section.text)
+        tables = iter(section.tables)
+        for stage in dict.fromkeys(line["stage"] for line in report["hot"]["lines"]):
+            lines = [line for line in report["hot"]["lines"] if line["stage"] == stage]
+            total = sum(line["count"] for line in lines)
+            self.assertIn(f"{stage.capitalize()} {total} samples", section.text)
+            rows = iter(next(tables)[1:])
+            for line in lines:
+                self.check_line(next(rows), line)
+                if line["leaf"]["line"] != line["line"]:
+                    called = line["leaf"]
+                    self.assertEqual(next(rows)[:2], ["  in " + self.place(called), str(called["count"])])
+            self.assertIsNone(next(rows, None))
+        self.assertIsNone(next(tables, None))
+
+    @staticmethod
+    def place(line):
+        return f"{os.path.basename(line['file'])}:{line['line']} {line['function']}"
+
+    def check_line(self, row, line):
+        self.assertEqual(row[0], self.place(line))
+        self.assertEqual(int(row[1]), line["count"])
+        self.share(row[2], line["share"])
+        for text, share in zip(row[3].split(" to "), line["share_ci"], strict=True):
+            self.share(text, share)
+
+    def test_validity(self):
+        """Each thing that may disturb a run is in the field of its level, whole."""
+        bad = [("cpu.steal", 0, machine.total(0.1e9)), ("swap.in", 0, machine.total(4 << 20)),
+               ("thread.wait", machine.LOOP_THREAD, machine.total(0.3e9)),
+               ("cpu.throttles", 0, machine.total(0.5)), ("cgroup.periods", 0, machine.total(10)),
+               ("cgroup.throttled_periods", 0, machine.total(4))]
+        for name, lines in (("few", self.LINES), ("many", machine.CORES + bad)):
+            self.make_run(name, one=machine.train(), samples=machine.samples(lines))
+            text, report = self.write_page(name)
+            fields = Page(text).sections["validity"].fields
+            labels = {"warn": "Disturbed", "note": "A little", "ok": "Fine", "unseen": "Unseen"}
+            for level, label in labels.items():
+                items = [item for item in report["validity"]["items"] if item["level"] == level]
+                said = ", ".join(item["id"] for item in items) if level == "ok" else \
+                    "; ".join(item["text"] for item in items)
+                self.assertEqual(plain(fields.get(label, "")), said)
+            self.assertEqual(report["validity"]["level"] == "warn", name == "many")
 
 
 class Whole(PageTest):
