@@ -136,6 +136,16 @@ class PageTest(CommandTest):
         text, report = self.write_page()
         return Page(text), report
 
+    def script_data(self, page):
+        """What the page gives to its script. A build without npm has none, and its pages no zoom; where
+        everything must be tested that is a failure."""
+        if "data" in page.scripts:
+            return json.loads(page.scripts["data"])
+        missing = "built without the script of the page: tools/web says why"
+        if os.environ.get("CI"):
+            self.fail(missing)
+        self.skipTest(missing)
+
     def near(self, text, ns, unit=""):
         """A cell says this time, as far as its digits go."""
         value, half = nanoseconds(f"{text} {unit}")

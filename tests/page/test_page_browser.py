@@ -46,11 +46,6 @@ class BrowserTest(PageTest):
     def js(self, script, *arguments):
         return self.browser.run(script, *arguments)
 
-    def needs_script(self):
-        """A build without npm has no script: then there is no zoom."""
-        if not self.js("return !!document.getElementById('data')"):
-            self.skipTest("built without the script of the page")
-
     def screenshot(self, name):
         folder = os.environ.get("STEPSCOPE_SCREENSHOTS")
         if folder:
@@ -204,8 +199,7 @@ class Zoom(BrowserTest):
     def setUp(self):
         super().setUp()
         self.page, self.report = self.open_page(runs.full())
-        self.needs_script()
-        self.data = json.loads(self.page.scripts["data"])
+        self.data = self.script_data(self.page)
 
     def selected(self):
         """The stretch in the address; None: all of it."""
@@ -320,11 +314,10 @@ class Long(BrowserTest):
         if SOAK:
             self.assertGreater(report["run"]["spans"], 10_000_000)
             self.assertLess(took, OPEN_SECONDS * 1000)
-        if "data" in page.scripts:
-            data = json.loads(page.scripts["data"])["steps"]
-            self.assertEqual(sum(data["steps"]), report["steps"]["count"])
-            longest = report["steps"]["steady"]["max_ns"]
-            self.assertGreaterEqual(max(data["max"]) * 1e6 + 1000, longest)
+        data = self.script_data(page)["steps"]
+        self.assertEqual(sum(data["steps"]), report["steps"]["count"])
+        longest = report["steps"]["steady"]["max_ns"]
+        self.assertGreaterEqual(max(data["max"]) * 1e6 + 1000, longest)
 
 
 if __name__ == "__main__":

@@ -160,9 +160,7 @@ class Values(PageTest):
         self.assertEqual(top[0], "envelope")
         highest = min(float(y) for y in re.findall(r"M[\d.]+ ([\d.]+)H", top[1]))
         self.assertLess(highest, 180 * 0.2)
-        if "data" not in page.scripts:
-            return  # built without a script: nothing to give it
-        data = json.loads(page.scripts["data"])["steps"]
+        data = self.script_data(page)["steps"]
         self.assertLessEqual(len(data["start"]), 2000)
         self.assertEqual(sum(data["steps"]), len(steps))
         self.assertAlmostEqual(max(data["max"]), longest / 1e6, delta=0.001)
@@ -215,9 +213,8 @@ class Values(PageTest):
         self.assertIn("steps", page.sections)
         self.assertNotIn("are drawn", page.sections["steps"].text)
         self.assertIn("and 124 more", page.sections["loops"].text)
-        if "data" in page.scripts:
-            data = json.loads(page.scripts["data"])["steps"]
-            self.assertEqual(sum(data["steps"]), report["steps"]["count"])
+        data = self.script_data(page)["steps"]
+        self.assertEqual(sum(data["steps"]), report["steps"]["count"])
 
     def test_command_and_method(self):
         page, report = self.page_of(runs.full())
@@ -227,8 +224,8 @@ class Values(PageTest):
 
     def test_embedded_report(self):
         page, report = self.page_of(runs.full())
-        if "report" in page.scripts:
-            self.assertEqual(json.loads(page.scripts["report"]), report)
+        self.script_data(page)
+        self.assertEqual(json.loads(page.scripts["report"]), report)
 
 
 class Beside(PageTest):
@@ -274,9 +271,7 @@ class Beside(PageTest):
 
     def test_machine_for_the_script(self):
         page, report = self.page_of(machine.train(), samples=machine.samples(self.LINES))
-        if "data" not in page.scripts:
-            return  # built without a script: nothing to give it
-        rows = json.loads(page.scripts["data"])["machine"]["rows"]
+        rows = self.script_data(page)["machine"]["rows"]
         counters = {row["counter"]: row["course"] for row in report["resources"]["counters"]
                     if row["counter"] != "cpu.busy" or row["subject"] is None}
         self.assertEqual({row["label"] for row in rows}, set(self.ROWS))
