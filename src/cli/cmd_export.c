@@ -73,6 +73,22 @@ static int export_run(const struct export_format *format, const char *path,
     return failed;
 }
 
+/* A file does not show by itself that there was, or will be, more. */
+static void say_what_is_missing(const struct console *console, const struct ss_run *run,
+                                const char *path, const struct buf *missing)
+{
+    const struct report_losses losses = report_losses(run);
+
+    if (missing->size > 0)
+        console_error(console, "%s.", buf_text(missing));
+    if (ss_run_is_live(run))
+        console_error(console,
+                      "the run is still being written: this is what it had until now.");
+    if (!report_is_whole(&losses))
+        console_error(console,
+                      "some of the run is missing: 'stepscope info %s' says what.", path);
+}
+
 static int export_path(struct console *console, const struct export_format *format,
                        const char *path, const char *to)
 {
@@ -86,15 +102,10 @@ static int export_path(struct console *console, const struct export_format *form
         console_error(console, "cannot read run '%s': %s.", path, ss_error_text(failed));
     if (run) {
         failed = export_run(format, to, run, &facts, &missing, &error);
-        const struct report_losses losses = report_losses(run);
-        if (!failed && missing.size > 0)
-            console_error(console, "%s.", buf_text(&missing));
         if (failed)
             console_error(console, "%s", error.message);
-        else if (!report_is_whole(&losses))
-            console_error(console,
-                          "some of the run is missing: 'stepscope info %s' says what.",
-                          path);
+        else
+            say_what_is_missing(console, run, path, &missing);
     }
     buf_release(&missing);
     ss_run_close(run);
