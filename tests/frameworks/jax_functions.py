@@ -2,7 +2,6 @@
 
 import copy
 import gc
-import hashlib
 import inspect
 import json
 import pickle
@@ -70,10 +69,12 @@ def cleared():
     return before, f._cache_size(), listed(f(X)), f._cache_size()
 
 
-def pickled():
-    again = pickle.loads(pickle.dumps(module_level))
-    return listed(again(X)), type(again).__name__, hashlib.sha256(
-        pickle.dumps(module_level)).hexdigest()
+def not_pickled():
+    try:
+        pickle.dumps(module_level)
+    except AttributeError as error:  # JAX has local functions in it
+        return str(error)
+    raise AssertionError("it was pickled")
 
 
 def compiled():
@@ -126,7 +127,7 @@ CASES = {
     "method": lambda: [listed(Model().forward(X)), listed(Model.of_class(X))],
     "nested": lambda: listed(jax.jit(lambda x: jax.jit(square)(x) + module_level(x))(X)),
     "donated": donated,
-    "pickle": pickled,
+    "pickle": not_pickled,
     "copy": lambda: (copy.copy(module_level) is module_level,
                      copy.deepcopy(module_level) is module_level),
     "collected": lambda: lives(lambda: jax.jit(lambda x: x + 2)),
@@ -141,10 +142,5 @@ def without_jit():
         return module_level(X)
 
 
-results = {}
-for name, case in CASES.items():
-    try:
-        results[name] = case()
-    except Exception as error:
-        results[name] = "%s: %s" % (type(error).__name__, error)
-print(json.dumps(results))
+# A case that raises ends the script: it would be the same with and without hooks.
+print(json.dumps({name: case() for name, case in CASES.items()}))

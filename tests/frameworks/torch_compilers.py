@@ -1,8 +1,13 @@
-"""What Dynamo, fx, export, jit, copying and pickling make of models: printed as JSON, by case."""
+"""What Dynamo, fx, export, jit, copying and pickling make of models: printed as JSON, by case.
+
+    torch_compilers.py [late]
+
+With `late` a recording starts here, when Dynamo has compiled something already."""
 
 import copy
 import json
 import pickle
+import sys
 import warnings
 
 import torch
@@ -13,6 +18,7 @@ from torch.fx.experimental.proxy_tensor import make_fx
 from torch.utils.checkpoint import checkpoint
 
 CASES = {}
+COUNTED = ("frames", "stats", "graph_break", "compiled_autograd")
 
 
 def case(function):
@@ -43,6 +49,17 @@ class OwnCall(Net):
         return super().__call__(x) * 2
 
 
+class Told(torch.Tensor):
+    """Is told of each function that it is given to."""
+
+    functions = []
+
+    @classmethod
+    def __torch_function__(cls, function, types, arguments=(), options=None):
+        cls.functions.append(torch.overrides.resolve_name(function))
+        return super().__torch_function__(function, types, arguments, options)
+
+
 def compiled(thing, **options):
     return torch.compile(thing, backend="eager", **options)
 
@@ -51,9 +68,23 @@ def data():
     return torch.linspace(-1, 1, 12).reshape(3, 4)
 
 
+def error_of(work):
+    try:
+        work()
+    except Exception as error:
+        return "%s: %s" % (type(error).__name__, error)
+    raise AssertionError("it raised nothing")
+
+
 @case
 def whole_graph():
     return compiled(Net(), fullgraph=True)(data())
+
+
+@case
+def graph_that_is_not_whole():
+    net = Net()
+    return error_of(lambda: compiled(lambda x: net(x).sum().backward(), fullgraph=True)(data()))
 
 
 @case
@@ -80,6 +111,21 @@ def own_compile():
 @case
 def own_call():
     return compiled(OwnCall())(data())
+
+
+@case
+def lazy():
+    nets = [nn.Sequential(nn.LazyLinear(4), nn.ReLU(), nn.LazyLinear(1)) for _ in range(2)]
+    found = [nets[0](data()), compiled(nets[1])(data())]
+    return found + [type(layer).__name__ for net in nets for layer in net]
+
+
+@case
+def told_of_functions():
+    net, x = Net(), data().as_subclass(Told)
+    Told.functions.clear()
+    found = [part.as_subclass(torch.Tensor) for part in (net(x), compiled(net)(x))]
+    return found + Told.functions
 
 
 @case
@@ -143,6 +189,15 @@ def gradient_inside():
 
 
 @case
+def compiled_gradients():
+    """The backward pass is a graph, too."""
+    net = Net()
+    with torch._dynamo.compiled_autograd._enable(compiled):
+        net(data()).sum().backward()
+    return net.out.weight.grad
+
+
+@case
 def checkpointed():
     net = Net()
     return compiled(lambda x: checkpoint(net, x, use_reentrant=False))(data())
@@ -166,6 +221,14 @@ def export():
 @case
 def strict_export():
     return str(torch.export.export(Net(), (data(),), strict=True).graph)
+
+
+@case
+def export_with_hooks():
+    net = Net()
+    net.inner.register_forward_hook(lambda module, inputs, output: output + 1)
+    return [str(torch.export.export(net, (data(),), strict=strict).graph)
+            for strict in (False, True)]
 
 
 @case
@@ -205,17 +268,20 @@ def describe(result):
 
 
 def run(work):
+    """A case that raises ends the script: it would be the same with and without hooks."""
     torch.manual_seed(1)
     torch._dynamo.reset()
     counters.clear()
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
-        try:
-            result = describe(work())
-        except Exception as error:
-            result = "%s: %s" % (type(error).__name__, error)
-    counted = {key: dict(counters[key]) for key in ("frames", "stats", "graph_break")}
+        result = describe(work())
+    counted = {key: dict(counters[key]) for key in COUNTED}
     return {"result": result, "counted": counted, "warnings": [str(one.message) for one in caught]}
 
 
+if sys.argv[1:] == ["late"]:
+    import stepscope
+
+    whole_graph()
+    assert stepscope.start(), stepscope.status()
 print(json.dumps({name: run(work) for name, work in CASES.items()}))

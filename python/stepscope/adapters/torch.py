@@ -10,7 +10,8 @@ from .. import _core
 from .._hooks import Hook, install_rows
 
 # Imported by torch itself at its first use, or not at all; their rows are laid then.
-LATER = ("torch._dynamo.convert_frame", "torch.distributed.distributed_c10d")
+LATER = ("torch._dynamo.convert_frame", "torch._functorch._aot_autograd.schemas",
+         "torch.distributed.distributed_c10d")
 
 _LOADER = "torch.utils.data.dataloader:"
 _FETCH = "torch.utils.data._utils.fetch:"
@@ -184,6 +185,9 @@ HOOKS = (
     # Called for each frame that there is no code for yet, to compile it or to leave it alone.
     Hook("torch._dynamo.convert_frame:CatchErrorsWrapper.__call__", "compile", "torch.compile",
          outermost="device", keep=True),
+    # Inductor compiles a backward pass when it is needed first, inside of `backward`.
+    Hook("torch._functorch._aot_autograd.schemas:SerializableAOTDispatchCompiler.__call__",
+         "compile", "Inductor", outermost="device", keep=True),
     Hook("torch._dynamo.convert_frame:get_and_maybe_log_recompilation_reasons", "", "recompile",
          after=_compiles_again),
 )
