@@ -1,5 +1,8 @@
-"""Small JAX training loops as people write them: jax_shapes.py SHAPE."""
+"""Small JAX training loops as people write them: jax_shapes.py SHAPE...
 
+Those that a library has parameters of print a digest of them."""
+
+import hashlib
 import os
 import sys
 import threading
@@ -40,6 +43,13 @@ def eval_step(weights, x, y):
     return loss_of(weights, x, y)
 
 
+def print_digest(parameters):
+    digest = hashlib.sha256()
+    for leaf in jax.tree.leaves(parameters):
+        digest.update(np.asarray(leaf).tobytes())
+    print(digest.hexdigest())
+
+
 def plain():
     """The loss is looked at every 10 steps; one of its forms waits."""
     weights = WEIGHTS
@@ -65,6 +75,7 @@ def optax_adam():
     for _ in range(STEPS):
         weights, state, loss = update(weights, state, jax.device_put(X), Y)
         loss.item()
+    print_digest((weights, state))
 
 
 def eager_optax():
@@ -80,6 +91,7 @@ def eager_optax():
         updates, state = optimizer.update(gradients, state)
         weights = optax.apply_updates(weights, updates)
         float(loss)
+    print_digest(weights)
 
 
 def nnx():
@@ -103,6 +115,7 @@ def nnx():
     optimizer = nnx.Optimizer(model, optax.adam(0.01), wrt=nnx.Param)
     for _ in range(STEPS):
         float(train_nnx(model, optimizer, X, Y))
+    print_digest(nnx.state((model, optimizer)))
 
 
 def linen():
@@ -122,6 +135,7 @@ def linen():
     for _ in range(STEPS):
         state = train_linen(state, X, Y)
     jax.block_until_ready(state.params)
+    print_digest(state.params)
 
 
 def scan():
@@ -302,4 +316,5 @@ def late():
 
 
 if __name__ == "__main__":
-    globals()[sys.argv[1]]()
+    for shape in sys.argv[1:]:
+        globals()[shape]()

@@ -130,6 +130,12 @@ class Untouched(FrameworkTest):
         self.assertEqual(json.loads(self.hooked("jax_loop.py", "0").stdout)["digest"],
                          json.loads(self.plain("jax_loop.py", "0").stdout)["digest"])
 
+    def test_parameters_of_flax_and_optax_are_the_same_to_the_bit(self):
+        shapes = "nnx", "linen", "optax_adam", "eager_optax"
+        plain = self.plain("jax_shapes.py", *shapes).stdout
+        self.assertEqual(len(set(plain.split())), len(shapes), plain)
+        self.assertEqual(self.hooked("jax_shapes.py", *shapes).stdout, plain)
+
     def test_tracebacks_are_the_same_to_the_byte(self):
         for filtered in ("auto", "off"):
             plain = self.plain("jax_errors.py", JAX_TRACEBACK_FILTERING=filtered)
