@@ -3,7 +3,7 @@
 import json
 import unittest
 
-from framework import FrameworkTest, counts_of
+from framework import FrameworkTest, counts_of, spans_of
 
 
 class Shapes(FrameworkTest):
@@ -53,6 +53,14 @@ class Shapes(FrameworkTest):
         self.assertEqual(counts["Sequential", "forward"], 12 + 3 * 3)
         for segment in ("eval_ns", "checkpoint_ns"):
             self.assertGreater(report["books"][segment], 0)
+
+    def test_the_mode_of_a_module_does_not_decide_what_is_training(self):
+        report, counts = self.train("modes", [2 * 12])
+        self.assertEqual(report["steps"]["batches"], 2 * 12)
+        self.assertEqual(counts["", "DataLoader"], 2 * (12 + 1 + 3 + 1 + 3))
+        forward = spans_of(report)["Sequential", "forward"]
+        self.assertEqual({place["place"]: place["count"] for place in forward["loop"]},
+                         {"step": 2 * 12, "eval": 2 * (3 + 3)})
 
     def test_a_skipped_step_of_a_scaler_counts(self):
         report, counts = self.train("scaler", [12])

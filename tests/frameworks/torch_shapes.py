@@ -2,6 +2,7 @@
 
     torch_shapes.py SHAPE"""
 
+import itertools
 import os
 import signal
 import sys
@@ -109,6 +110,25 @@ def evaluation():
                     net(x)
             net.train()
             torch.save(net.state_dict(), "model.pt")
+
+
+def modes():
+    """Trains in the mode for training and in the other one; evaluates in both, with gradients, which is
+    known by the end of its data, and without, on a part of them."""
+    net = model()
+    optimizer = torch.optim.SGD(net.parameters(), lr=0.1)
+    for training in (True, False):
+        net.train(training)
+        for number, batch in enumerate(DataLoader(numbers(), BATCH)):
+            optimizer.zero_grad()
+            loss_of(net, batch).backward()
+            optimizer.step()
+            if number == 5:
+                for x, _ in DataLoader(numbers(3), BATCH):
+                    net(x)
+                with torch.no_grad():
+                    for x, _ in itertools.islice(DataLoader(numbers(6), BATCH), 3):
+                        net(x)
 
 
 def scaler():
