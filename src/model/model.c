@@ -509,16 +509,60 @@ void model_feed(struct model *model, uint32_t process, const struct ss_record *r
     }
 }
 
+static bool holds_loop(const struct model *model, const struct thread *thread)
+{
+    return thread && thread->track && thread->track->loop &&
+           model->processes[thread->process].known;
+}
+
+/* As snapshots choose the primary loop, of those that are going on: replicas all take the same time, and the
+ * lowest rank is looked at. */
+static bool is_rather_primary(const struct model *model, const struct thread *thread,
+                              const struct thread *best)
+{
+    const double same = 0.99;
+    const double ns = (double)thread->track->loop->step_ns;
+    const double best_ns = (double)best->track->loop->step_ns;
+    const int rank = model->processes[thread->process].facts.rank;
+    const int best_rank = model->processes[best->process].facts.rank;
+    if (ns * same > best_ns) {
+        return true;
+    }
+    return ns >= best_ns * same && rank >= 0 && rank < best_rank;
+}
+
+static uint32_t primary_lane(const struct model *model)
+{
+    uint32_t best = model->lane_count;
+    for (uint32_t i = 0; i < model->lane_count; i++) {
+        const struct thread *thread = model->lanes[i];
+        if (holds_loop(model, thread) &&
+            (best == model->lane_count ||
+             is_rather_primary(model, thread, model->lanes[best]))) {
+            best = i;
+        }
+    }
+    return best;
+}
+
+static void add_loop_thread(const struct model *model, const struct thread *thread,
+                            struct model_loop_thread *out)
+{
+    out->pid = model->processes[thread->process].facts.pid;
+    out->tid = thread->tid;
+}
+
 size_t model_loop_threads(const struct model *model, struct model_loop_thread *out,
                           size_t most)
 {
+    const uint32_t primary = primary_lane(model);
     size_t count = 0;
-    for (uint32_t i = 0; i < model->lane_count && count < most; i++) {
-        const struct thread *thread = model->lanes[i];
-        if (thread && thread->track && thread->track->loop &&
-            model->processes[thread->process].known) {
-            out[count].pid = model->processes[thread->process].facts.pid;
-            out[count++].tid = thread->tid;
+    if (primary < model->lane_count && most > 0) {
+        add_loop_thread(model, model->lanes[primary], &out[count++]);
+    }
+    for (uint32_t i = model->lane_count; i-- > 0 && count < most;) {
+        if (i != primary && holds_loop(model, model->lanes[i])) {
+            add_loop_thread(model, model->lanes[i], &out[count++]);
         }
     }
     return count;

@@ -75,8 +75,8 @@ void model_observe(struct model *model,
                    void (*seen)(void *context, const struct model_step *step),
                    void *context);
 
-/* Threads that hold loops now, for whoever looks at them from outside; returns how many, at most
- * `most`. */
+/* Threads that hold loops now, for whoever looks at them from outside: the one that a report would be about
+ * first, then the newest first. Returns how many, at most `most`. */
 struct model_loop_thread {
     uint32_t pid, tid;
 };

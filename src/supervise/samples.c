@@ -18,7 +18,7 @@ enum {
     YOUNG = 30,            /* rounds: a short run is to be seen too */
     WATCHED_MOST = 4,      /* processes without a loop */
     RECORDERS_MOST = 1024, /* processes that record, of which loops are looked for */
-    LOOPS_MOST = 256,      /* of which the newest are watched */
+    LOOPS_MOST = 256,      /* of which the first are watched */
     HALVINGS_BY_SIZE = 8,  /* of the rate, until the file is full */
     GPU_READINGS = 256,
     SHARE_OF_CAP = 16, /* of the bytes that a process may write */
@@ -168,18 +168,19 @@ static bool watch_process(struct samples *samples, const struct recorder *record
     return false;
 }
 
-/* The newest loops come last in the model. As long as none has been seen, a few of the processes that
- * record are looked at. */
+/* In the order of the model, as many as there is room for. As long as it has seen none, a few of the processes
+ * that record are looked at. */
 static void watch_loops(struct samples *samples, const struct model *model)
 {
     struct recorder recorders[RECORDERS_MOST];
     struct model_loop_thread loops[LOOPS_MOST];
     struct thread_id wanted[LOOPS_MOST];
     const size_t recording = find_recorders(samples, recorders, RECORDERS_MOST);
-    size_t loop = model ? model_loop_threads(model, loops, LOOPS_MOST) : 0, count = 0;
+    const size_t seen = model ? model_loop_threads(model, loops, LOOPS_MOST) : 0;
+    size_t count = 0;
 
-    while (loop-- > 0) {
-        const struct thread_id id = {(pid_t)loops[loop].pid, (pid_t)loops[loop].tid};
+    for (size_t i = 0; i < seen; i++) {
+        const struct thread_id id = {(pid_t)loops[i].pid, (pid_t)loops[i].tid};
         if (watch_process(samples, recorders, recording, id.pid))
             wanted[count++] = id;
     }

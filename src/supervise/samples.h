@@ -18,7 +18,7 @@ struct samples *samples_start(const char *dir, pid_t command, int64_t launched_n
 
 /* Takes what is due at this time; returns when it is to be called again (now_ns()), within 2 s: a
  * supervisor that gives no sign of life looks killed. `model` says which
- * threads hold loops; NULL: nobody reads the run, so all processes that record are looked at. */
+ * threads hold loops; NULL: nothing has been read yet, so a few of the processes that record are looked at. */
 int64_t samples_take(struct samples *samples, const struct model *model);
 
 /* Writes what has been taken. For whoever reads the run next: records that come later than others of their

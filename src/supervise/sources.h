@@ -94,7 +94,7 @@ void source_tree_end(struct source_tree *tree, const uint64_t used[TREE_ACCOUNTS
                      struct sample_sink *sink);
 void source_tree_release(struct source_tree *tree);
 
-enum { THREADS_MOST = 8 };
+enum { THREADS_MOST = 8 }; /* two files of each are read at the full rate */
 struct thread_source {
     pid_t pid, tid;
     struct proc_file stat, schedstat, status;

@@ -208,7 +208,7 @@ static void follow(struct supervisor *s)
     const struct supervision *wish = s->wish;
     bool more = false;
 
-    s->feed_at_ns = wish->quiet && !s->tensorboard ? INT64_MAX : now_ns();
+    s->feed_at_ns = now_ns();
     s->status_at_ns =
         wish->quiet || !wish->every_ns ? INT64_MAX : now_ns() + wish->every_ns;
     while (!s->job.ended) {
@@ -337,8 +337,6 @@ static void bring_home(struct supervisor *s)
 
     if (!local)
         return;
-    if (!s->live.run) /* quiet: nobody has looked yet */
-        (void)live_refresh(&s->live);
     bool still_written = live_goes_on(&s->live);
     if (carry_home(local, s->place.home, may_go_on, s, &error) != 0) {
         say(s->wish, "the run stays in %s, %s was not reached: %s.", local, s->place.home,
@@ -417,8 +415,7 @@ static void watch(struct supervisor *s, struct supervision_end *end)
     samples_end(s->samples, &s->job.usage);
     note_end(s, end);
     write_outcome(s);
-    if (!s->wish->quiet || s->tensorboard)
-        sum_up(s);
+    sum_up(s);
     end_tensorboard(s);
     bring_home(s);
     live_release(&s->live);

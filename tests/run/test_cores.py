@@ -8,7 +8,7 @@ import subprocess
 import unittest
 
 from running import BUILD, wait_until
-from sampling import SAMPLE_S, SamplesTest
+from sampling import LOAD, SAMPLE_S, SamplesTest
 
 SOAK = os.environ.get("SOAK") == "1"
 SANITIZED = "asan" in os.path.basename(BUILD.rstrip("/"))  # then we cost more than we allow ourselves
@@ -23,6 +23,23 @@ class Cores(SamplesTest):
                    if counter["counter"] == "thread.cpu" and counter["gained"] > 0.1e9]
         self.assertEqual(len(threads), 1)
         self.assertNotEqual(threads[0] >> 32, threads[0] & 0xffffffff)
+
+    def test_the_loop_of_the_report_is_watched_beside_many_newer_ones(self):
+        said, report = self.load("8", "threads", "9")
+        counted = {counter["subject"]: counter["gained"]
+                   for counter in report["resources"]["counters"]
+                   if counter["counter"] == "thread.cpu"}
+        self.assertEqual(len(counted), 8, counted)  # and of the newer ones those for which there is room
+        main = [subject for subject in counted if subject >> 32 == subject & 0xffffffff]
+        self.assert_near(counted[main[0]], said["ran_ns"], SAMPLE_S * 1e9)
+
+    def test_loops_of_several_processes_are_watched_in_a_quiet_run(self):
+        report = self.load_script(f"for i in 1 2 3 4 5 6; do {LOAD} 5 early aside > /dev/null & done; wait")
+        loops = {loop["thread"] for loop in report["loops"]}
+        self.assertEqual(len(loops), 6)
+        watched = {counter["subject"] & 0xffffffff for counter in report["resources"]["counters"]
+                   if counter["counter"] == "thread.cpu" and counter["gained"] > 0}
+        self.assertLessEqual(loops, watched)
 
     def test_time_on_a_core_and_without_one(self):
         core = str(min(os.sched_getaffinity(0)))

@@ -188,6 +188,14 @@ class Books(RunTest):
         self.assertEqual(whole.returncode, 0)
         self.assertNotIn("The whole run", self.stepscope("report").stdout)
 
+    def test_a_quiet_run_keeps_the_same(self):
+        done = self.run_it("--quiet", "--", TRAINER, input=b"steps 60000\n",
+                           env=environment(STEPSCOPE_CAP="500K"))
+        self.assertEqual(done.stderr, b"")
+        text = self.stepscope("report", "stepscope-runs/latest").stdout
+        self.assertIn("\nThe whole run, as it was summed up when it ended\nstepscope: ", text)
+
+
 class Many(RunTest):
     def test_a_thousand_short_lived_grandchildren(self):
         script = "i=0; while [ $i -lt 1000 ]; do /bin/true & i=$((i + 1)); done; wait; exit 8"

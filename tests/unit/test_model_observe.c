@@ -111,12 +111,44 @@ static void a_loop_that_is_not_there_has_no_sums(void **state)
     script_free(s);
 }
 
+/* A loop of its own process and lane, which goes on. */
+static void have_loop(struct script *s, uint32_t process, int rank, int steps)
+{
+    script_process(s, process, rank);
+    script_lane(s, process + 1);
+    script_point(s, SS_KIND_LOOP_BEGIN, play_name(s, "fit", SS_STAGE_USER));
+    make_steps(s, steps);
+}
+
+static void the_loop_of_the_report_comes_first_then_the_newest(void **state)
+{
+    struct script *s = script_new();
+    struct model_loop_thread loops[8];
+
+    (void)state;
+    have_loop(s, 1, 2, 50);
+    have_loop(s, 2, 0, 50);
+    have_loop(s, 3, 1, 50);
+    have_loop(s, 4, -1, 5);
+    assert_int_equal(model_loop_threads(script_model(s), loops, 8), 4);
+    const uint32_t ranks[] = {102, 104, 103, 101};
+    for (int i = 0; i < 4; i++)
+        assert_int_equal(loops[i].pid, ranks[i]);
+    have_loop(s, 5, 3, 60); /* not alike: longer than all of them */
+    assert_int_equal(model_loop_threads(script_model(s), loops, 2), 2);
+    assert_int_equal(loops[0].pid, 105);
+    assert_int_equal(loops[1].pid, 104);
+    script_finish(s);
+    script_free(s);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(windows_come_when_they_end),
         cmocka_unit_test(sums_of_a_loop_grow_with_its_pauses),
         cmocka_unit_test(a_loop_that_is_not_there_has_no_sums),
+        cmocka_unit_test(the_loop_of_the_report_comes_first_then_the_newest),
     };
     return cmocka_run_group_tests_name("model/observe", tests, NULL, NULL);
 }
