@@ -1,5 +1,7 @@
 #include "core.h"
 
+#include "record/notes.h"
+
 /* Before 3.12 a module cannot say by a slot that it is for the main interpreter only. */
 static int check_interpreter(void)
 {
@@ -11,6 +13,7 @@ static int check_interpreter(void)
 
 static int fill(PyObject *module)
 {
+    notes_fact("python", Py_GetVersion());
     return check_interpreter() || record_add(module) || span_add(module) ||
                    timed_add(module) || hook_add(module) || sampler_add(module) ||
                    collector_add(module) || report_add(module)

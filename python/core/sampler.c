@@ -44,6 +44,7 @@ static struct {
     struct frames frames;
     struct ids ids;
     struct usage usage;
+    struct own_usage own_usage;
     uint64_t random;
     uint32_t recording;
     size_t next_other;
@@ -131,6 +132,7 @@ static void count_discarded(void)
 static bool once_a_second(void)
 {
     usage_record(&state.usage, loop_tid());
+    usage_record_own(&state.own_usage);
     count_discarded();
     if (!control.reason) {
         frames_find_threads(&state.frames);
@@ -146,6 +148,7 @@ static void begin_recording(uint32_t recording)
 {
     state.recording = recording;
     state.usage = (struct usage){0};
+    state.own_usage = (struct own_usage){0};
     notes_hook(HOOK_NAME, control.reason);
 }
 
@@ -179,6 +182,7 @@ static void *sampler_main(void *unused)
     prctl(PR_SET_NAME, THREAD_NAME);
     system_random(&state.random, sizeof state.random);
     state.random |= 1;
+    state.own_usage = (struct own_usage){0};
     while (system_wait(&control.stop, 0, next_wait_us())) {
         if (!one_round()) {
             atomic_store(&sampler_due, 1);

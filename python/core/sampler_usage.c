@@ -61,3 +61,13 @@ void usage_record(struct usage *last, uint32_t tid)
     }
     *last = now;
 }
+
+void usage_record_own(struct own_usage *last)
+{
+    const struct own_usage now = {.when_ns = now_ns(), .cpu_ns = system_thread_cpu_ns()};
+    if (last->when_ns && now.when_ns > last->when_ns) {
+        count(OWN_COUNTER_SAMPLER_CPU, (double)(now.cpu_ns - last->cpu_ns) /
+                                           (double)(now.when_ns - last->when_ns));
+    }
+    *last = now;
+}

@@ -1,5 +1,5 @@
-/* What the kernel says about the loop thread, as counters of the run: page faults and CPU time since
- * the last look. */
+/* What the kernel says about the loop thread and about the sampler itself, as counters of the run: page
+ * faults and CPU time since the last look. */
 #ifndef SAMPLER_USAGE_H
 #define SAMPLER_USAGE_H
 
@@ -15,5 +15,12 @@ struct usage {
 /* Reads the numbers of a thread, and records the changes if there was a look at the same one before:
  * "loop minor faults" and "loop major faults" as numbers, "loop cpu" as a share of one core. */
 void usage_record(struct usage *last, uint32_t tid);
+
+/* CPU time of the calling thread as a share of one core, "stack sampler cpu": what looking costs. */
+struct own_usage {
+    int64_t when_ns; /* 0: nothing is known yet */
+    int64_t cpu_ns;
+};
+void usage_record_own(struct own_usage *last);
 
 #endif

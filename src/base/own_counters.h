@@ -5,6 +5,7 @@
 #define OWN_COUNTER_MINOR_FAULTS "loop minor faults"
 #define OWN_COUNTER_MAJOR_FAULTS "loop major faults"
 #define OWN_COUNTER_CPU "loop cpu"
+#define OWN_COUNTER_SAMPLER_CPU "stack sampler cpu"
 #define OWN_COUNTER_DISCARDED "stack samples discarded"
 #define OWN_COUNTER_SAMPLES "samples of a batch"
 

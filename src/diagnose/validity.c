@@ -6,6 +6,7 @@
 
 #include "base/compiler.h"
 #include "base/units.h"
+#include "diagnose/own_cost.h"
 #include "diagnose/thresholds.h"
 #include "read/run.h"
 #include "stepscope/counters.h"
@@ -329,34 +330,24 @@ static void judge_losses(struct judge *judge)
         "%.0f records found no room", (double)dropped);
 }
 
-/* What recording took: of the loop's thread the spans, of another core the helper and the supervisor. */
 static void judge_cost(struct judge *judge)
 {
-    const struct snapshot *snapshot = judge->snapshot;
-    const int64_t run_ns = snapshot->end_ns - snapshot->begin_ns;
-    const struct snap_resource *self =
-        snapshot_value(judge->snapshot, SS_COUNTER_ID_SELF_CPU, SNAP_ANY);
-    double cost_ps = 0, helper_ns = 0;
+    const struct own_cost cost = own_cost_of(judge->snapshot, judge->run);
+    /* Our own start counts too much in a short run. */
+    const enum validity_level beside =
+        is_long(judge) ? level_of(cost.beside, beside_limits) : VALIDITY_OK;
 
-    for (size_t i = 0; i < ss_run_processes(judge->run); i++) {
-        const struct ss_process *process = ss_run_process(judge->run, i);
-        cost_ps = fmax(cost_ps, process->span_cost_ps);
-        helper_ns += (double)process->helper_cpu_ns;
-    }
-    if (run_ns <= 0 || cost_ps <= 0) {
-        add(judge, "cost", VALIDITY_UNSEEN, NAN, "share",
-            "what recording cost: not measured");
+    if (!isfinite(cost.step)) {
+        add(judge, "cost", beside > VALIDITY_OK ? beside : VALIDITY_UNSEEN, NAN, "share",
+            "what recording cost a step is not known; %.2f %% of a core beside it",
+            100 * cost.beside);
         return;
     }
-    const double share = (double)snapshot->spans_seen * cost_ps / 1000 / (double)run_ns;
-    const double beside = helper_ns / (double)run_ns + (self ? self->mean / 1e9 : 0);
-    const enum validity_level own = level_of(share, cost_limits);
-    /* Our own start counts too much in a short run. */
-    const enum validity_level other =
-        is_long(judge) ? level_of(beside, beside_limits) : VALIDITY_OK;
-    add(judge, "cost", own > other ? own : other, share, "share",
-        "recording took %.2f %% of the run, and %.2f %% of a core beside it", 100 * share,
-        100 * beside);
+    const enum validity_level own = level_of(cost.step, cost_limits);
+    add(judge, "cost", own > beside ? own : beside, cost.step, "share",
+        "recording took about %.2f %% of a step (an estimate), "
+        "and %.2f %% of a core beside it",
+        100 * cost.step, 100 * cost.beside);
 }
 
 static void judge_perturbed(struct judge *judge)

@@ -434,6 +434,10 @@ static void feed_counter(struct thread *thread, const struct ss_record *record)
     const struct model_name *name =
         &names->name[model_names_find(names, thread->process, record->name)];
     const double value = record->u.value;
+    if (strcmp(name->text, OWN_COUNTER_SAMPLER_CPU) == 0 && value >= 0) {
+        thread->model->processes[thread->process].sampler_cores += value;
+        thread->model->processes[thread->process].sampler_looks++;
+    }
     if (name->stage == SS_STAGE_DATA && !(record->nest & SS_NEST_CLOSED) &&
         strcmp(name->text, OWN_COUNTER_SAMPLES) == 0) {
         thread->samples =

@@ -205,6 +205,8 @@ struct model_process_facts {
     uint32_t compute_lane;
     int64_t perturbed_start_ns, perturbed_end_ns; /* the last such window */
     bool is_asynchronous; /* a mark said that a device works later than it is told to */
+    double sampler_cores; /* sum over what the stack sampler said of itself */
+    uint64_t sampler_looks;
 };
 
 struct model {

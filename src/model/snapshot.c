@@ -107,6 +107,15 @@ static void put_primary_first(struct snapshot *snapshot)
     snapshot->loops[0] = primary;
 }
 
+static void fill_process(const struct model_process_facts *process, struct snap_loop *out)
+{
+    out->rank = process->known ? process->facts.rank : -1;
+    out->is_asynchronous = process->is_asynchronous;
+    out->sampler_cores = process->sampler_looks
+                             ? process->sampler_cores / (double)process->sampler_looks
+                             : 0;
+}
+
 static bool add_loops(const struct model *model, struct snapshot *snapshot)
 {
     const struct thread *thread;
@@ -130,8 +139,7 @@ static bool add_loops(const struct model *model, struct snapshot *snapshot)
                 if (!snapshot_fill_loop(model, thread, loop, out)) {
                     return false;
                 }
-                out->rank = rank_of(model, loop->process);
-                out->is_asynchronous = model->processes[loop->process].is_asynchronous;
+                fill_process(&model->processes[loop->process], out);
             }
         }
     }

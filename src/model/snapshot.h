@@ -67,6 +67,7 @@ struct snap_loop {
     uint32_t process, tid, lane;
     int rank;             /* -1: not a replica */
     bool is_asynchronous; /* times of computing are those of queueing */
+    double sampler_cores; /* that taking stacks of its process took; 0: none were taken */
     const char *name;     /* "" if nobody named it */
     enum step_source source;
     bool ended;

@@ -1,5 +1,6 @@
 #include "notes.h"
 
+#include "run_dir.h"
 #include "session.h"
 #include <string.h>
 
@@ -14,6 +15,11 @@ uint32_t notes_recording(void)
 {
     const int32_t now = gate_now();
     return now >= GATE_FIRST && now < GATE_BUSY ? (uint32_t)now : 0;
+}
+
+void notes_fact(const char *key, const char *value)
+{
+    run_dir_also(key, value);
 }
 
 void notes_hook(const char *target, const char *reason)

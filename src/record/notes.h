@@ -12,6 +12,9 @@
  * told to one recording must be told to the next one again. Starts none by itself. */
 uint32_t notes_recording(void);
 
+/* A fact on the process, told to each recording that begins from now on; there is one such. The texts must stay. */
+void notes_fact(const char *key, const char *value);
+
 /* A hook is in place, or was left out for this reason (NULL: it is in place). */
 void notes_hook(const char *target, const char *reason);
 

@@ -223,6 +223,14 @@ static void cpu_model(char *out, size_t size)
     }
 }
 
+static const char *also_key, *also_value;
+
+void run_dir_also(const char *key, const char *value)
+{
+    also_key = key;
+    also_value = value;
+}
+
 void run_dir_describe(void (*put)(void *context, const char *key, const char *value),
                       void *context)
 {
@@ -240,6 +248,9 @@ void run_dir_describe(void (*put)(void *context, const char *key, const char *va
     }
     cpu_model(value, sizeof value);
     put(context, "cpu", value);
+    if (also_key) {
+        put(context, also_key, also_value);
+    }
     for (const char *const *name = KEPT_VARIABLES; *name; name++) {
         const char *text = secure_getenv(*name);
         char key[64];

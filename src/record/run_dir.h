@@ -23,6 +23,10 @@ void run_dir_settings(struct run_settings *settings, const struct ss_options *op
  * Makes the directory with its parents, manifest and .gitignore, unless it is there. 0 or SS_E. */
 int run_dir_make(struct run_settings *settings);
 
+/* A fact more, for each description from now on: what the layer is that has the recorder inside. Texts stay
+ * the caller's, who may be any thread, before the first event. */
+void run_dir_also(const char *key, const char *value);
+
 /* Calls `put` for each fact: command (secrets redacted), host, versions, environment. */
 void run_dir_describe(void (*put)(void *context, const char *key, const char *value),
                       void *context);

@@ -124,6 +124,16 @@ class Usage(Recorded):
         self.assertTrue(shares)
         self.assertLess(max(shares), 0.3)
 
+    def test_the_sampler_says_what_it_takes_itself_and_where_it_is(self):
+        for python in self.each():
+            records = self.records(python, USES, "idle")
+            shares = self.counters(records, "stack sampler cpu")
+            self.assertTrue(shares)
+            self.assertTrue(all(0 < share < 0.3 for share in shares), shares)
+            version = self.execute([python, "-c", "import sys; print(sys.version)"]).stdout.strip()
+            told = [r["value"] for r in records if r["kind"] == "info" and r["key"] == "python"]
+            self.assertEqual(told, [version])
+
     def test_other_threads_are_sampled_too_but_less_often(self):
         for python in self.each():
             records = self.records(python, THREADS)

@@ -8,9 +8,13 @@
 
 #include <cmocka.h>
 
+#include "base/own_counters.h"
+#include "diagnose/own_cost.h"
 #include "diagnose/validity.h"
 #include "read/counter_table.h"
+#include "record/notes.h"
 #include "support/own_run.h"
+#include "support/script.h"
 
 enum { SECONDS = 20, SUPERVISOR = 1 };
 static const int64_t second = 1000000000;
@@ -71,6 +75,17 @@ static const struct validity_item *find(const struct validity *validity, const c
     return NULL;
 }
 
+/* A run in which this process recorded something: what a span costs here is measured. */
+static const struct ss_run *have_run(struct own_run *own)
+{
+    if (!own->run) {
+        own_run_start(own, 0);
+        ss_step(1);
+        own_run_stop(own);
+    }
+    return own->run;
+}
+
 /* Judges the lines beside two cores; gives the item. */
 static struct validity_item judge(void **state, const char *id, const struct line *lines,
                                   size_t count)
@@ -85,12 +100,7 @@ static struct validity_item judge(void **state, const char *id, const struct lin
     if (count > 0)
         memcpy(all + 3, lines, count * sizeof *lines);
     struct snapshot *snapshot = make(all, count + 3);
-    if (!own->run) {
-        own_run_start(own, 0);
-        ss_step(1);
-        own_run_stop(own);
-    }
-    validity_judge(&validity, snapshot, own->run);
+    validity_judge(&validity, snapshot, have_run(own));
     snapshot_free(snapshot);
     return *find(&validity, id);
 }
@@ -182,6 +192,98 @@ static void other_processes(void **state)
     assert_int_equal(judge(state, "preempted", lines, 1).level, VALIDITY_UNSEEN);
 }
 
+/* Steps of 640 us with 5 spans each, in as many processes. */
+static void train(struct script *s, uint32_t ranks)
+{
+    enum { STEPS = 200, SPANS = 5, SPAN_NS = 128000 };
+
+    for (uint32_t rank = 0; rank < ranks; rank++) {
+        script_process(s, rank, (int)rank);
+        script_lane(s, rank + 1);
+        const unsigned name =
+            script_name(s, "forward", SS_STAGE_FORWARD, SS_ROLE_NONE, SS_SCOPE_NONE, "");
+        for (int i = 0; i < STEPS; i++) {
+            script_point(s, SS_KIND_STEP, 1);
+            for (int k = 0; k < SPANS; k++)
+                script_span(s, name, 0, SPAN_NS);
+        }
+    }
+}
+
+static struct validity_item judge_training(struct own_run *own, uint32_t ranks)
+{
+    struct script *s = script_new();
+    struct validity validity;
+
+    train(s, ranks);
+    validity_judge(&validity, script_finish(s), have_run(own));
+    script_free(s);
+    return *find(&validity, "cost");
+}
+
+/* 5 spans, as a process measures them, in a step of 640 us. */
+static double of_such_steps(const struct own_run *own)
+{
+    return 5 * ss_run_process(own->run, 0)->span_cost_ps / 1000.0 / 640000;
+}
+
+static void what_recording_cost_a_step(void **state)
+{
+    struct own_run *own = *state;
+    const struct validity_item alone = judge_training(own, 1);
+
+    assert_true(fabs(alone.value / of_such_steps(own) - 2) < 0.05);
+    assert_non_null(strstr(alone.text, "of a step (an estimate)"));
+    assert_true(fabs(judge_training(own, 4).value - alone.value) < 1e-3 * alone.value);
+}
+
+static void a_span_costs_more_in_python(void **state)
+{
+    struct own_run *own = *state;
+
+    notes_fact("python", "3.12");
+    const struct validity_item item = judge_training(own, 1);
+    assert_true(fabs(item.value / of_such_steps(own) - 44) < 1);
+    notes_fact(NULL, NULL);
+}
+
+static void say_sampler(struct script *s, uint32_t process, double cores)
+{
+    script_process(s, process, (int)process);
+    script_lane(s, 5 + process);
+    script_counter(s,
+                   script_name(s, OWN_COUNTER_SAMPLER_CPU, SS_STAGE_OTHER, SS_ROLE_NONE,
+                               SS_SCOPE_NONE, ""),
+                   cores);
+}
+
+static void the_stack_sampler_of_the_process_costs_too(void **state)
+{
+    const struct ss_run *run = have_run(*state);
+    double beside[2];
+
+    for (int i = 0; i < 2; i++) {
+        struct script *s = script_new();
+        train(s, 2);
+        say_sampler(s, 1, 0.5);
+        if (i == 1) {
+            say_sampler(s, 0, 0.02);
+            say_sampler(s, 0, 0.04);
+        }
+        beside[i] = own_cost_of(script_finish(s), run).beside;
+        script_free(s);
+    }
+    assert_true(fabs(beside[1] - beside[0] - 0.03) < 1e-6);
+}
+
+static void without_steps_there_is_none_to_cost(void **state)
+{
+    const struct validity_item item = judge(state, "cost", NULL, 0);
+
+    assert_true(isnan(item.value));
+    assert_non_null(strstr(item.text, "is not known"));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -192,6 +294,10 @@ int main(void)
         OWN_RUN_TEST(limits_of_a_cgroup),
         OWN_RUN_TEST(other_processes),
         OWN_RUN_TEST(clocks_of_gpus),
+        OWN_RUN_TEST(what_recording_cost_a_step),
+        OWN_RUN_TEST(a_span_costs_more_in_python),
+        OWN_RUN_TEST(the_stack_sampler_of_the_process_costs_too),
+        OWN_RUN_TEST(without_steps_there_is_none_to_cost),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
