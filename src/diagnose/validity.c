@@ -46,6 +46,12 @@ static enum validity_level level_of(double share, struct limits limits)
                                  : VALIDITY_OK;
 }
 
+/* Runs without a supervisor, and those of older versions, have no samples at all. */
+static bool is_watched(const struct judge *judge)
+{
+    return judge->snapshot->resources.count > 0;
+}
+
 static void unseen(struct judge *judge, const char *id, const char *what,
                    unsigned counter)
 {
@@ -53,8 +59,9 @@ static void unseen(struct judge *judge, const char *id, const char *what,
         snapshot_resource(judge->snapshot, counter, SNAP_ANY);
 
     add(judge, id, VALIDITY_UNSEEN, NAN, "share", "%s: %s", what,
-        row && row->state == SS_SYSTEM_DENIED ? "we may not look"
-                                              : "not observable here");
+        !is_watched(judge)                      ? "nobody looked"
+        : row && row->state == SS_SYSTEM_DENIED ? "we may not look"
+                                                : "not observable here");
 }
 
 /* What a total gained while the loop ran; a short one may lie between two samples. */
@@ -110,7 +117,10 @@ static void judge_watch(struct judge *judge)
     for (size_t i = 0; i < ss_run_lanes(judge->run); i++)
         if (!run_is_training(judge->run, ss_run_lane(judge->run, i)->process))
             lost += ss_run_lane(judge->run, i)->lost_records;
-    if (lost > 0)
+    if (!is_watched(judge))
+        add(judge, "watched", VALIDITY_UNSEEN, NAN, "share",
+            "the machine was not watched: 'stepscope run' does that");
+    else if (lost > 0)
         add(judge, "watched", VALIDITY_NOTE, (double)lost, "count",
             "%.0f samples of the machine found no room", (double)lost);
     else if (is_long(judge))
@@ -237,10 +247,17 @@ static void judge_cgroup(struct judge *judge)
                SS_COUNTER_ID_CGROUP_CPU_LIMIT);
         return;
     }
-    if (limit->last <= 0 || !periods || !hit || periods->state != SS_SYSTEM_VALUE ||
-        hit->state != SS_SYSTEM_VALUE) {
+    if (limit->last <= 0) {
         add(judge, "cgroup", VALIDITY_OK, 0, "share",
             "no container (cgroup) limits the cores");
+        return;
+    }
+    if (!periods || !hit || periods->state != SS_SYSTEM_VALUE ||
+        hit->state != SS_SYSTEM_VALUE) {
+        char what[64];
+        snprintf(what, sizeof what,
+                 "how often the container's limit of %.2f cores was hit", limit->last);
+        unseen(judge, "cgroup", what, SS_COUNTER_ID_CGROUP_PERIODS);
         return;
     }
     const double share = in_loop(periods) > 0 ? in_loop(hit) / in_loop(periods) : 0;

@@ -1,5 +1,6 @@
 /* The validity stamp: what disturbed a run, each with its number (rule book 8.1, 8.2). A disturbance of
- * which the counter is missing here is "not observable", never ruled out. */
+ * which the counter is missing here is "not observable", never ruled out. Without a supervisor that is all but what
+ * the processes themselves tell. */
 #ifndef DIAGNOSE_VALIDITY_H
 #define DIAGNOSE_VALIDITY_H
 

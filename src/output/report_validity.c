@@ -6,10 +6,11 @@
 #include "output/report_findings.h"
 #include "output/report_resources.h"
 
-/* Runs without a supervisor, and those of older versions, have no samples at all. */
-static bool has_samples(const struct snapshot *snapshot)
+/* Without a supervisor there is little to say, unless something of it did disturb the run. */
+static bool is_worth_saying(const struct report *report)
 {
-    return snapshot->resources.count > 0;
+    return report->input->snapshot->resources.count > 0 ||
+           report->diagnosis.validity.level > VALIDITY_OK;
 }
 
 static void add_items(struct buf *out, const struct validity *validity,
@@ -53,14 +54,36 @@ static void add_unsaid(struct buf *out, const struct diagnosis *diagnosis)
     }
 }
 
+/* What was not seen may have disturbed it all the same; some of that is missing in every virtual machine. */
+static void say_nothing_seen(struct buf *out, const struct validity *validity)
+{
+    enum { NAMED = 3 }; /* of the stamp, for a line of its own in the summary */
+    size_t missing = 0;
+
+    for (size_t i = 0; i < validity->count; i++) {
+        if (validity->item[i].level != VALIDITY_UNSEEN || missing++ >= NAMED)
+            continue;
+        buf_printf(out, "%s%s",
+                   missing > 1
+                       ? ", "
+                       : "nothing seen to disturb this run (not observable here: ",
+                   validity->item[i].id);
+    }
+    if (missing > NAMED)
+        buf_printf(out, ", %zu more", missing - NAMED);
+    buf_add_text(out, missing ? ")" : "nothing disturbed this run");
+}
+
 void report_say_validity(struct report *report)
 {
-    if (!has_samples(report->input->snapshot))
+    const struct diagnosis *diagnosis = &report->diagnosis;
+
+    if (!is_worth_saying(report))
         return;
-    if (report->diagnosis.validity.level == VALIDITY_OK)
-        buf_add_text(&report->page.value, "nothing disturbed this run");
+    if (diagnosis->validity.level == VALIDITY_OK)
+        say_nothing_seen(&report->page.value, &diagnosis->validity);
     else
-        add_unsaid(&report->page.value, &report->diagnosis);
+        add_unsaid(&report->page.value, diagnosis);
 }
 
 void report_validity(struct report *report)
@@ -68,7 +91,7 @@ void report_validity(struct report *report)
     const struct validity *validity = &report->diagnosis.validity;
     struct page *page = &report->page;
 
-    if (!has_samples(report->input->snapshot))
+    if (!is_worth_saying(report))
         return;
     report_title(report, "What disturbed it");
     add_items(&page->value, validity, VALIDITY_WARN);
@@ -85,13 +108,8 @@ void report_validity(struct report *report)
         page_field(page, "Unseen");
 }
 
-void report_json_validity(struct json *json, const struct snapshot *snapshot,
-                          const struct validity *validity)
+void report_json_validity(struct json *json, const struct validity *validity)
 {
-    if (!has_samples(snapshot)) {
-        json_null(json, "validity");
-        return;
-    }
     json_begin_object(json, "validity");
     json_string(json, "level", validity_level_text(validity->level));
     json_begin_array(json, "items");

@@ -4,6 +4,7 @@ that pretends to be NVML; all else is real."""
 
 import json
 import os
+import re
 import subprocess
 import sys
 import unittest
@@ -14,7 +15,7 @@ sys.path.insert(0, os.path.join(TESTS, "report"))
 import report_runs as runs  # noqa: E402
 from builder import START, mark, name, system  # noqa: E402
 from report_runs import MS, PID  # noqa: E402
-from report_support import ReportTest  # noqa: E402
+from report_support import ENVIRONMENT, ReportTest  # noqa: E402
 from support import FINE, PROGRAM  # noqa: E402
 
 SECONDS, PER_S = 12, 10
@@ -185,6 +186,51 @@ class Scripted(ReportTest):
                     is_hidden = gpu is busy and cause != "sync-bound"
                     self.assertAlmostEqual(findings[cause]["share"], 0.1 if is_hidden else true,
                                            delta=0.015)
+
+
+class Stamp(ReportTest):
+    """The line of the summary that says whether times can be trusted."""
+
+    ALONE = [line for line in CORES if line[0] != "tree.cpu"] + [("tree.cpu", 0, total(1.49e9))]
+    ALL_SEEN = ALONE + QUIET + [("cpu.frequency", 1, gauge(3e9)), ("cgroup.cpu_limit", 0, gauge(0)),
+                                ("psi.memory.some", 0, total(0)), ("psi.io.full", 0, total(0))]
+
+    @staticmethod
+    def measured():
+        """Training of which it is known what a span costs: 31 ns."""
+        made = train()
+        made.poke(36, "I", 31000)
+        return made
+
+    def line(self, run):
+        view = os.path.join(os.path.dirname(PROGRAM), "report_view")
+        text = subprocess.run([view, "summary", run], cwd=self.folder, env=ENVIRONMENT, check=True,
+                              stdout=subprocess.PIPE, encoding="utf-8").stdout
+        self.check_lines(text)
+        self.assertLessEqual(len(text.splitlines()), 15, text)
+        return " ".join(re.findall(r"^(?:valid|doubt) +(.*(?:\n {8}.*)*)", text, re.M)[0].split())
+
+    def test_nothing_disturbed_it(self):
+        run = self.make_run(p=self.measured(), s=samples(self.ALL_SEEN))
+        self.assertEqual(self.line(run), "nothing disturbed this run")
+
+    def test_what_was_not_seen_is_not_ruled_out(self):
+        in_a_vm = [line for line in self.ALL_SEEN if line[0] not in ("cpu.frequency", "cpu.throttles")]
+        run = self.make_run("vm", p=self.measured(), s=samples(in_a_vm))
+        self.assertEqual(self.line(run), "nothing seen to disturb this run (not observable here: "
+                                         "frequency, heat)")
+        run = self.make_run("blind", p=self.measured(), s=samples(self.ALONE))
+        self.assertEqual(self.line(run), "nothing seen to disturb this run (not observable here: "
+                                         "frequency, heat, cgroup, 5 more)")
+
+    def test_without_a_supervisor(self):
+        run = self.make_run(p=self.measured())
+        report = json.loads(self.check(["report", "--json", run], FINE).stdout)
+        levels = {item["id"]: item["level"] for item in report["validity"]["items"]}
+        self.assertEqual({key for key, level in levels.items() if level != "unseen"},
+                         {"clock", "dropped", "cost", "perturbed"})
+        self.assertEqual(report["validity"]["level"], "ok")
+        self.assertNotIn("What disturbed it", self.report(run=run))
 
 
 class Pretended(ReportTest):

@@ -162,10 +162,18 @@ static void limits_of_a_cgroup(void **state)
                                {SS_COUNTER_ID_CGROUP_PERIODS, 0, 100, 10, 0},
                                {SS_COUNTER_ID_CGROUP_THROTTLED_PERIODS, 0, 3, 5, 0}};
     const struct line no_limit = {SS_COUNTER_ID_CGROUP_CPU_LIMIT, 0, 0, 0, 0};
+    const struct line denied[] = {
+        {SS_COUNTER_ID_CGROUP_CPU_LIMIT, 0, 1.5, 0, 0},
+        {SS_COUNTER_ID_CGROUP_PERIODS, 0, 0, 0, SS_SYSTEM_DENIED},
+        {SS_COUNTER_ID_CGROUP_THROTTLED_PERIODS, 0, 0, 0, SS_SYSTEM_DENIED}};
 
     assert_int_equal(judge(state, "cgroup", hit, 3).level, VALIDITY_WARN);
     assert_true(fabs(judge(state, "cgroup", hit, 3).value - 0.5) < 1e-9);
     assert_int_equal(judge(state, "cgroup", &no_limit, 1).level, VALIDITY_OK);
+    const struct validity_item blind = judge(state, "cgroup", denied, 3);
+    assert_int_equal(blind.level, VALIDITY_UNSEEN);
+    assert_non_null(strstr(blind.text, "limit of 1.50 cores was hit: we may not look"));
+    assert_int_equal(judge(state, "cgroup", denied, 1).level, VALIDITY_UNSEEN);
 }
 
 static void clocks_of_gpus(void **state)
@@ -284,6 +292,25 @@ static void without_steps_there_is_none_to_cost(void **state)
     assert_non_null(strstr(item.text, "is not known"));
 }
 
+static void without_a_supervisor_only_what_processes_tell(void **state)
+{
+    static const char *const known[] = {"clock", "dropped", "cost", "perturbed"};
+    struct script *s = script_new();
+    struct validity validity;
+
+    train(s, 1);
+    validity_judge(&validity, script_finish(s), have_run(*state));
+    script_free(s);
+    for (size_t i = 0; i < validity.count; i++) {
+        bool told = false;
+        for (size_t k = 0; k < sizeof known / sizeof known[0]; k++)
+            told |= strcmp(validity.item[i].id, known[k]) == 0;
+        assert_int_equal(validity.item[i].level == VALIDITY_UNSEEN, !told);
+    }
+    assert_non_null(strstr(find(&validity, "steal")->text, "nobody looked"));
+    assert_non_null(strstr(find(&validity, "watched")->text, "stepscope run"));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -298,6 +325,7 @@ int main(void)
         OWN_RUN_TEST(a_span_costs_more_in_python),
         OWN_RUN_TEST(the_stack_sampler_of_the_process_costs_too),
         OWN_RUN_TEST(without_steps_there_is_none_to_cost),
+        OWN_RUN_TEST(without_a_supervisor_only_what_processes_tell),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
