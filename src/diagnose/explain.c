@@ -121,7 +121,8 @@ static const struct explanation explanations[] = {
      "More memory, data that is read ahead of its use."},
     {"swap",
      "The machine has not enough memory: it moves memory of programs to a disk (swap) and back.",
-     "Any bytes to or from swap while the loop ran.",
+     "400 KB or more a second to and from swap while the loop ran: some 1 % of the time, with a "
+     "fast disk.",
      "Less memory: smaller batches, fewer workers, smaller caches and shuffle buffers."},
     {"memory-leak", "The memory of the training grows all the time and will be full.",
      "The median slope of the memory of all processes of the training, if it is a clear trend, "
@@ -157,8 +158,9 @@ static const struct explanation explanations[] = {
      "than it has cores."},
     {"clock-drop",
      "Cores ran at a lower clock than at the start, or heat slowed them down.",
-     "A fall of 5 % or more on a core that was busy, or any event of heat that the kernel "
-     "counted.",
+     "A fall of 5 % or more from the best quarter of the time in which a core was busy to the "
+     "worst one after that, or events of heat that the kernel counted again and again, in a tenth "
+     "of the time.",
      "Cooling, power limits, and the kernel's policy on clocks (its governor): "
      "cpupower frequency-set -g performance."},
     {"gpu-idle", "The GPU has nothing to do for a good part of the time.",

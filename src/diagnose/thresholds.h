@@ -179,6 +179,18 @@ static const struct limits throttle_limits = {0, 0.01};
 static const struct limits memory_limits = {0.002, 0.01};
 static const struct limits io_limits = {0.005, 0.02};
 static const struct limits frequency_limits = {0.02, 0.05};
+/* A clock falls from what a core had in the best quarter of its busy time to what it had in the worst quarter after
+ * that: a boost at the start is usual and shorter, single looks stray, and what is slower by a fifth for less than a
+ * quarter of the time is less than the limit on average. So many of 32 stretches of time must be busy (ours). */
+static const double clock_part = 0.25;
+enum { CLOCK_WINDOWS = 4 };
+/* Heat: the kernel counts short spikes, too, of which it drops the time (rule book 8.2). What lasts comes again and again;
+ * the clock is about a third lower meanwhile, so that a tenth of the time is some 3 % (ours). */
+static const double heat_part = 0.1;
+enum { HEAT_TIMES = 3 };
+/* Swap, in bytes a second: 100 pages of 4 KB, each of which takes 0.1 ms from a fast disk, are 1 % of the time, as with
+ * memory (rule book 8.2 has any of it while the run is slow; a page of somebody else's is none of that). */
+static const struct limits swap_limits = {0, 409600};
 static const struct limits others_limits = {0.05, 0.25};
 static const struct limits cost_limits = {0.003, 0.005};
 static const struct limits beside_limits = {0.01, 0.03}; /* we allow ourselves 0.45 % */

@@ -182,20 +182,38 @@ static void judge_others(struct judge *judge)
         "other processes had %.2f of %.0f cores", cores, core_count(judge));
 }
 
-/* From the first time at which a core was busy to the lowest of such times: an idle one may rest. */
+/* Of values in any order; these are few. */
+static double quantile_of(const double *x, int count, double q)
+{
+    double sorted[SNAP_COURSE];
+
+    for (int i = 0; i < count; i++) {
+        int k = i;
+        for (; k > 0 && sorted[k - 1] > x[i]; k--)
+            sorted[k] = sorted[k - 1];
+        sorted[k] = x[i];
+    }
+    return sorted[(int)(q * (count - 1) + 0.5)];
+}
+
+/* From what a core usually had while it was busy to what it had in a good part of the time afterwards: an idle
+ * one may rest, and one that is asked for the first time may be faster for a while. */
 static double drop_of(const struct judge *judge, const struct snap_resource *row)
 {
     const struct snap_resource *busy =
         snapshot_resource(judge->snapshot, SS_COUNTER_ID_CPU_BUSY, row->subject);
-    double first = NAN, lowest = NAN;
+    double clock[SNAP_COURSE];
+    int count = 0, first = 0;
 
-    for (int i = 0; busy && i < SNAP_COURSE; i++) {
-        if (!(busy->course[i] / 1e9 >= core_busy) || !isfinite(row->course[i]))
-            continue;
-        first = isfinite(first) ? first : row->course[i];
-        lowest = fmin(lowest, row->course[i]);
-    }
-    return 1 - lowest / first;
+    for (int i = 0; busy && i < SNAP_COURSE; i++)
+        if (busy->course[i] / 1e9 >= core_busy && isfinite(row->course[i]))
+            clock[count++] = row->course[i];
+    if (count < CLOCK_WINDOWS)
+        return NAN;
+    const double usual = quantile_of(clock, count, 1 - clock_part);
+    while (clock[first] < usual)
+        first++;
+    return 1 - quantile_of(clock + first, count - first, clock_part) / usual;
 }
 
 static void judge_frequency(struct judge *judge)
@@ -219,6 +237,18 @@ static void judge_frequency(struct judge *judge)
         "the clock of a busy core fell by %.1f %%", 100 * drop);
 }
 
+/* In which part of the time a total rose. */
+static double part_of_course(const struct snap_resource *row)
+{
+    int known = 0, rose = 0;
+
+    for (int i = 0; i < SNAP_COURSE; i++) {
+        known += isfinite(row->course[i]);
+        rose += row->course[i] > 0;
+    }
+    return known ? (double)rose / known : 0;
+}
+
 static void judge_heat(struct judge *judge)
 {
     const struct snap_resource *row =
@@ -229,8 +259,14 @@ static void judge_heat(struct judge *judge)
         return;
     }
     const double times = floor(in_loop(row) + 0.5);
-    add(judge, "heat", times > 0 ? VALIDITY_WARN : VALIDITY_OK, times, "count",
-        "heat slowed cores down %.0f times", times);
+    const double part = part_of_course(row);
+    const bool lasts = times >= HEAT_TIMES && part >= heat_part;
+    add(judge, "heat",
+        lasts       ? VALIDITY_WARN
+        : times > 0 ? VALIDITY_NOTE
+                    : VALIDITY_OK,
+        times, "count", "heat slowed cores down %.0f times, in %.0f %% of the time",
+        times, 100 * part);
 }
 
 static void judge_cgroup(struct judge *judge)
@@ -280,9 +316,11 @@ static void judge_swap(struct judge *judge)
         return;
     }
     const double bytes = floor((in ? in_loop(in) : 0) + (out ? in_loop(out) : 0) + 0.5);
-    char text[UNITS_SIZE];
-    add(judge, "swap", bytes > 0 ? VALIDITY_WARN : VALIDITY_OK, bytes, "bytes",
-        "%s went to and from swap", units_bytes(text, (uint64_t)bytes));
+    const double per_s = (in ? in->mean : 0) + (out ? out->mean : 0);
+    char text[UNITS_SIZE], rate[UNITS_SIZE];
+    add(judge, "swap", level_of(per_s, swap_limits), bytes, "bytes",
+        "%s went to and from swap, %s a second", units_bytes(text, (uint64_t)bytes),
+        units_bytes(rate, (uint64_t)per_s));
 }
 
 static void judge_pressure(struct judge *judge, const char *id, const char *what,

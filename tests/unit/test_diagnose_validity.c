@@ -20,22 +20,24 @@ enum { SECONDS = 20, SUPERVISOR = 1 };
 static const int64_t second = 1000000000;
 static const int64_t start_ns = 100000000000;
 
-/* A counter with the value `from` at first that gains `per_s` each second. */
+/* A counter with the value `from` at first that gains `per_s` each second, or with these values. */
 struct line {
     unsigned counter;
     uint64_t subject;
     double from, per_s;
     unsigned state;
+    const double *course;
 };
 
 static void feed(struct model *model, const struct line *line, int s)
 {
-    const struct ss_record record = {.kind = SS_KIND_SYSTEM,
-                                     .name = (uint16_t)(line->counter + 1),
-                                     .time_ns = start_ns + s * second,
-                                     .flags = (uint16_t)line->state,
-                                     .subject = line->subject,
-                                     .u.value = line->from + line->per_s * s};
+    const struct ss_record record = {
+        .kind = SS_KIND_SYSTEM,
+        .name = (uint16_t)(line->counter + 1),
+        .time_ns = start_ns + s * second,
+        .flags = (uint16_t)line->state,
+        .subject = line->subject,
+        .u.value = line->course ? line->course[s] : line->from + line->per_s * s};
 
     model_feed(model, SUPERVISOR, &record);
 }
@@ -92,9 +94,9 @@ static struct validity_item judge(void **state, const char *id, const struct lin
 {
     struct own_run *own = *state;
     struct line all[16] = {
-        {SS_COUNTER_ID_CPU_BUSY, 0, 0, 0, 0},
-        {SS_COUNTER_ID_CPU_BUSY, 1, 0, 1e9, 0}, /* works all the time */
-        {SS_COUNTER_ID_CPU_BUSY, SS_ALL_CPUS, 0, 0, 0}};
+        {SS_COUNTER_ID_CPU_BUSY, 0, 0, 0, 0, NULL},
+        {SS_COUNTER_ID_CPU_BUSY, 1, 0, 1e9, 0, NULL}, /* works all the time */
+        {SS_COUNTER_ID_CPU_BUSY, SS_ALL_CPUS, 0, 0, 0, NULL}};
     struct validity validity;
 
     if (count > 0)
@@ -107,46 +109,75 @@ static struct validity_item judge(void **state, const char *id, const struct lin
 
 static void heat(void **state)
 {
-    const struct line hot = {SS_COUNTER_ID_CPU_THROTTLES, 0, 5, 0.5, 0};
-    const struct line cool = {SS_COUNTER_ID_CPU_THROTTLES, 0, 5, 0, 0};
+    const struct line hot = {SS_COUNTER_ID_CPU_THROTTLES, 0, 5, 0.5, 0, NULL};
+    const struct line cool = {SS_COUNTER_ID_CPU_THROTTLES, 0, 5, 0, 0, NULL};
+    const struct line once = {SS_COUNTER_ID_CPU_THROTTLES, 0, 5, 0.05, 0, NULL};
 
     assert_int_equal(judge(state, "heat", &hot, 1).level, VALIDITY_WARN);
     assert_true(judge(state, "heat", &hot, 1).value == 10);
     assert_int_equal(judge(state, "heat", &cool, 1).level, VALIDITY_OK);
+    assert_int_equal(judge(state, "heat", &once, 1).level, VALIDITY_NOTE);
     assert_int_equal(judge(state, "heat", NULL, 0).level, VALIDITY_UNSEEN);
 }
 
 static void frequency(void **state)
 {
-    const struct line falls = {SS_COUNTER_ID_CPU_FREQUENCY, 1, 4e9, -0.03e9, 0};
-    const struct line rises = {SS_COUNTER_ID_CPU_FREQUENCY, 1, 2e9, 0.03e9, 0};
-    const struct line rests = {SS_COUNTER_ID_CPU_FREQUENCY, 0, 4e9, -0.03e9, 0};
+    const struct line falls = {SS_COUNTER_ID_CPU_FREQUENCY, 1, 4e9, -0.03e9, 0, NULL};
+    const struct line rises = {SS_COUNTER_ID_CPU_FREQUENCY, 1, 2e9, 0.03e9, 0, NULL};
+    const struct line rests = {SS_COUNTER_ID_CPU_FREQUENCY, 0, 4e9, -0.03e9, 0, NULL};
     const struct validity_item item = judge(state, "frequency", &falls, 1);
 
     assert_int_equal(item.level, VALIDITY_WARN);
-    assert_true(fabs(item.value - 0.15) < 0.01);
+    assert_true(fabs(item.value - 0.08) < 0.01); /* 3.85 to 3.55 GHz */
     assert_int_equal(judge(state, "frequency", &rises, 1).level, VALIDITY_OK);
     assert_int_equal(judge(state, "frequency", &rests, 1).level,
                      VALIDITY_OK); /* an idle core */
 }
 
+/* The clock of the core that works is at `first` GHz for so many seconds, then at `then`. */
+static struct validity_item judge_clock(void **state, double first, int seconds,
+                                        double then)
+{
+    double course[SECONDS + 1];
+    const struct line line = {
+        .counter = SS_COUNTER_ID_CPU_FREQUENCY, .subject = 1, .course = course};
+
+    for (int s = 0; s <= SECONDS; s++)
+        course[s] = 1e9 * (s < seconds ? first : then) * (s % 2 ? 1.005 : 0.995);
+    return judge(state, "frequency", &line, 1);
+}
+
+static void a_boost_at_the_start_is_no_drop(void **state)
+{
+    const struct validity_item boost = judge_clock(state, 4.0, 3, 3.4);
+    const struct validity_item throttle = judge_clock(state, 3.4, 12, 2.4);
+
+    assert_int_equal(boost.level, VALIDITY_OK);
+    assert_int_equal(throttle.level, VALIDITY_WARN);
+    assert_true(fabs(throttle.value - (1 - 2.4 / 3.4)) < 0.02);
+    assert_int_equal(judge_clock(state, 2.0, 8, 3.4).level, VALIDITY_OK); /* it rose */
+}
+
 static void swap(void **state)
 {
-    const struct line both[] = {{SS_COUNTER_ID_SWAP_IN, 0, 7, 4096, 0},
-                                {SS_COUNTER_ID_SWAP_OUT, 0, 7, 0, 0}};
-    const struct line none[] = {{SS_COUNTER_ID_SWAP_IN, 0, 7, 0, 0},
-                                {SS_COUNTER_ID_SWAP_OUT, 0, 7, 0, 0}};
+    const struct line both[] = {{SS_COUNTER_ID_SWAP_IN, 0, 7, 300000, 0, NULL},
+                                {SS_COUNTER_ID_SWAP_OUT, 0, 7, 200000, 0, NULL}};
+    const struct line little[] = {{SS_COUNTER_ID_SWAP_IN, 0, 7, 4096, 0, NULL},
+                                  {SS_COUNTER_ID_SWAP_OUT, 0, 7, 0, 0, NULL}};
+    const struct line none[] = {{SS_COUNTER_ID_SWAP_IN, 0, 7, 0, 0, NULL},
+                                {SS_COUNTER_ID_SWAP_OUT, 0, 7, 0, 0, NULL}};
 
     assert_int_equal(judge(state, "swap", both, 2).level, VALIDITY_WARN);
-    assert_true(judge(state, "swap", both, 2).value == 4096 * SECONDS);
+    assert_true(judge(state, "swap", both, 2).value == 500000 * SECONDS);
+    assert_int_equal(judge(state, "swap", little, 2).level, VALIDITY_NOTE);
     assert_int_equal(judge(state, "swap", none, 2).level, VALIDITY_OK);
 }
 
 static void steal(void **state)
 {
-    const struct line much = {SS_COUNTER_ID_CPU_STEAL, 0, 1e12, 0.1e9, 0};
-    const struct line some = {SS_COUNTER_ID_CPU_STEAL, 0, 1e12, 0.01e9, 0};
-    const struct line denied = {SS_COUNTER_ID_CPU_STEAL, 0, 0, 0, SS_SYSTEM_DENIED};
+    const struct line much = {SS_COUNTER_ID_CPU_STEAL, 0, 1e12, 0.1e9, 0, NULL};
+    const struct line some = {SS_COUNTER_ID_CPU_STEAL, 0, 1e12, 0.01e9, 0, NULL};
+    const struct line denied = {SS_COUNTER_ID_CPU_STEAL, 0, 0, 0, SS_SYSTEM_DENIED, NULL};
 
     assert_int_equal(judge(state, "steal", &much, 1).level, VALIDITY_WARN);
     assert_true(fabs(judge(state, "steal", &much, 1).value - 0.05) <
@@ -158,14 +189,15 @@ static void steal(void **state)
 
 static void limits_of_a_cgroup(void **state)
 {
-    const struct line hit[] = {{SS_COUNTER_ID_CGROUP_CPU_LIMIT, 0, 1.5, 0, 0},
-                               {SS_COUNTER_ID_CGROUP_PERIODS, 0, 100, 10, 0},
-                               {SS_COUNTER_ID_CGROUP_THROTTLED_PERIODS, 0, 3, 5, 0}};
-    const struct line no_limit = {SS_COUNTER_ID_CGROUP_CPU_LIMIT, 0, 0, 0, 0};
+    const struct line hit[] = {
+        {SS_COUNTER_ID_CGROUP_CPU_LIMIT, 0, 1.5, 0, 0, NULL},
+        {SS_COUNTER_ID_CGROUP_PERIODS, 0, 100, 10, 0, NULL},
+        {SS_COUNTER_ID_CGROUP_THROTTLED_PERIODS, 0, 3, 5, 0, NULL}};
+    const struct line no_limit = {SS_COUNTER_ID_CGROUP_CPU_LIMIT, 0, 0, 0, 0, NULL};
     const struct line denied[] = {
-        {SS_COUNTER_ID_CGROUP_CPU_LIMIT, 0, 1.5, 0, 0},
-        {SS_COUNTER_ID_CGROUP_PERIODS, 0, 0, 0, SS_SYSTEM_DENIED},
-        {SS_COUNTER_ID_CGROUP_THROTTLED_PERIODS, 0, 0, 0, SS_SYSTEM_DENIED}};
+        {SS_COUNTER_ID_CGROUP_CPU_LIMIT, 0, 1.5, 0, 0, NULL},
+        {SS_COUNTER_ID_CGROUP_PERIODS, 0, 0, 0, SS_SYSTEM_DENIED, NULL},
+        {SS_COUNTER_ID_CGROUP_THROTTLED_PERIODS, 0, 0, 0, SS_SYSTEM_DENIED, NULL}};
 
     assert_int_equal(judge(state, "cgroup", hit, 3).level, VALIDITY_WARN);
     assert_true(fabs(judge(state, "cgroup", hit, 3).value - 0.5) < 1e-9);
@@ -178,10 +210,10 @@ static void limits_of_a_cgroup(void **state)
 
 static void clocks_of_gpus(void **state)
 {
-    const struct line held[] = {{SS_COUNTER_ID_GPU_HELD, 0, 0x40, 0, 0},
-                                {SS_COUNTER_ID_GPU_CLOCK, 0, 0.9e9, 0, 0},
-                                {SS_COUNTER_ID_GPU_CLOCK_MOST, 0, 1.8e9, 0, 0},
-                                {SS_COUNTER_ID_GPU_BUSY, 0, 0.8, 0, 0}};
+    const struct line held[] = {{SS_COUNTER_ID_GPU_HELD, 0, 0x40, 0, 0, NULL},
+                                {SS_COUNTER_ID_GPU_CLOCK, 0, 0.9e9, 0, 0, NULL},
+                                {SS_COUNTER_ID_GPU_CLOCK_MOST, 0, 1.8e9, 0, 0, NULL},
+                                {SS_COUNTER_ID_GPU_BUSY, 0, 0.8, 0, 0, NULL}};
     struct line idle[4];
 
     memcpy(idle, held, sizeof idle);
@@ -193,8 +225,9 @@ static void clocks_of_gpus(void **state)
 
 static void other_processes(void **state)
 {
-    const struct line lines[] = {{SS_COUNTER_ID_TREE_CPU, 0, 0, 0.5e9, 0},
-                                 {SS_COUNTER_ID_CPU_BUSY, SS_ALL_CPUS, 0, 1.5e9, 0}};
+    const struct line lines[] = {
+        {SS_COUNTER_ID_TREE_CPU, 0, 0, 0.5e9, 0, NULL},
+        {SS_COUNTER_ID_CPU_BUSY, SS_ALL_CPUS, 0, 1.5e9, 0, NULL}};
 
     assert_int_equal(judge(state, "others", lines, 1).level, VALIDITY_OK);
     assert_int_equal(judge(state, "preempted", lines, 1).level, VALIDITY_UNSEEN);
@@ -316,6 +349,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         OWN_RUN_TEST(heat),
         OWN_RUN_TEST(frequency),
+        OWN_RUN_TEST(a_boost_at_the_start_is_no_drop),
         OWN_RUN_TEST(swap),
         OWN_RUN_TEST(steal),
         OWN_RUN_TEST(limits_of_a_cgroup),
