@@ -70,13 +70,20 @@
     X(GPU_MEMORY_CLOCK, "gpu.memory_clock", HZ, GAUGE, GPU, "")                          \
     X(GPU_HELD, "gpu.held", BITS, GAUGE, GPU,                                            \
       "why clocks are held down, as NVML says it")                                       \
+    X(GPU_HELD_HEAT, "gpu.held_heat", SHARE, GAUGE, GPU, "1 while heat holds them down") \
+    X(GPU_HELD_POWER, "gpu.held_power", SHARE, GAUGE, GPU,                               \
+      "1 while a cap on power does")                                                     \
+    X(GPU_HELD_HARDWARE, "gpu.held_hardware", SHARE, GAUGE, GPU,                         \
+      "1 while the hardware's own slowdown does")                                        \
+    X(GPU_HELD_OTHER, "gpu.held_other", SHARE, GAUGE, GPU,                               \
+      "1 while something else does that nobody has set")                                 \
     X(GPU_POWER, "gpu.power", WATTS, GAUGE, GPU, "")                                     \
     X(GPU_POWER_LIMIT, "gpu.power_limit", WATTS, GAUGE, GPU, "")                         \
     X(GPU_TEMPERATURE, "gpu.temperature", CELSIUS, GAUGE, GPU, "")                       \
     X(GPU_RECEIVED, "gpu.received", BYTES_PER_S, GAUGE, GPU, "over PCIe")                \
     X(GPU_SENT, "gpu.sent", BYTES_PER_S, GAUGE, GPU, "over PCIe")                        \
     X(GPU_PROCESS_MEMORY, "gpu.process_memory", BYTES, GAUGE, GPU_PID,                   \
-      "of a process of the run")
+      "of a process of the run; pid 0: of all whose numbers are those of the host")
 
 enum ss_counter_unit {
     SS_UNIT_NS,

@@ -4,6 +4,8 @@
 #include <math.h>
 
 #include "diagnose/causes.h"
+#include "diagnose/gpu_held.h"
+#include "diagnose/run_gpus.h"
 #include "stepscope/counters.h"
 
 static const double gigabyte = 1073741824;
@@ -71,14 +73,13 @@ static void find_full(struct patient *patient, const struct snap_resource *used)
 
 static void find_held(struct patient *patient, const struct snap_resource *clock)
 {
-    const double lost = validity_gpu_lost(patient->snapshot, clock->subject);
+    const double lost = gpu_held_lost(patient->snapshot, clock->subject);
+    char reasons[GPU_HELD_SIZE];
 
     if (!(lost > 1 - gpu_clock_held))
         return;
     const struct snap_resource *most =
         snapshot_value(patient->snapshot, SS_COUNTER_ID_GPU_CLOCK_MOST, clock->subject);
-    const struct snap_resource *held =
-        snapshot_value(patient->snapshot, SS_COUNTER_ID_GPU_HELD, clock->subject);
     struct finding *finding = cause_add(patient, "gpu-clocks-held", FINDING_WARN,
                                         (struct interval){0, lost, lost}, "the loop");
     if (!finding)
@@ -87,48 +88,60 @@ static void find_held(struct patient *patient, const struct snap_resource *clock
     cause_text(finding->claim,
                "the clock of GPU %" PRIu64 " is held at %.0f %% of its highest",
                clock->subject, 100 * clock->mean / most->max);
-    cause_text(finding->evidence,
-               "%.0f of %.0f MHz; reasons as its driver codes them: 0x%" PRIx64,
-               clock->mean / 1e6, most->max / 1e6, (uint64_t)held->max);
+    cause_text(finding->evidence, "%.0f of %.0f MHz; held by %s of the time",
+               clock->mean / 1e6, most->max / 1e6,
+               gpu_held_text(reasons, patient->snapshot, clock->subject));
     cause_text(finding->check, "nvidia-smi -q -d PERFORMANCE while it trains");
     cause_text(finding->unknown, "how much faster the steps would be: not all of them "
                                  "wait for its clock");
 }
 
-/* Whether a process of the run has memory there: what others do with theirs, or leave, is not ours. */
-static bool is_used(const struct snap_resources *resources, uint64_t gpu)
+static void judge_row(struct patient *patient, const struct snap_resource *row)
 {
-    for (size_t i = 0; i < resources->count; i++) {
-        const struct snap_resource *row = &resources->rows[i];
-        if (row->counter == SS_COUNTER_ID_GPU_PROCESS_MEMORY && row->subject >> 32 == gpu)
-            return true;
+    if (row->counter == SS_COUNTER_ID_GPU_BUSY)
+        find_idle(patient, row);
+    else if (row->counter == SS_COUNTER_ID_GPU_MEMORY_USED)
+        find_full(patient, row);
+    else if (row->counter == SS_COUNTER_ID_GPU_CLOCK)
+        find_held(patient, row);
+}
+
+/* Nothing is known of a GPU of the run. */
+static void say_unseen(struct patient *patient, const struct run_gpus *gpus)
+{
+    static const char *const ids[] = {"gpu-idle", "gpu-memory-full", "gpu-clocks-held"};
+
+    for (size_t i = 0; i < sizeof ids / sizeof ids[0]; i++) {
+        if (!snapshot_value(patient->snapshot, SS_COUNTER_ID_GPU_BUSY, SNAP_ANY))
+            cause_without(patient, ids[i], SS_COUNTER_ID_GPU_BUSY);
+        else if (gpus->is_hidden)
+            cause_unobservable(patient, ids[i],
+                               "the driver does not tell which processes use a GPU",
+                               "in a container: the host's processes (--pid=host)");
+        else
+            cause_unobservable(patient, ids[i], "no process of the run uses a GPU", "");
     }
-    return false;
 }
 
 void causes_of_gpus(struct patient *patient)
 {
-    static const char *const ids[] = {"gpu-idle", "gpu-memory-full", "gpu-clocks-held"};
     const struct snap_resources *resources = &patient->snapshot->resources;
+    const struct run_gpus gpus = run_gpus_of(patient->snapshot, patient->run);
+    const size_t before = patient->out->count;
     bool seen = false;
 
     for (size_t i = 0; i < resources->count; i++) {
         const struct snap_resource *row = &resources->rows[i];
         if (row->state != SS_SYSTEM_VALUE || !isfinite(row->mean) ||
-            !is_used(resources, row->subject))
+            !run_gpus_has(&gpus, row->subject))
             continue;
         seen |= row->counter == SS_COUNTER_ID_GPU_BUSY;
-        if (row->counter == SS_COUNTER_ID_GPU_BUSY)
-            find_idle(patient, row);
-        else if (row->counter == SS_COUNTER_ID_GPU_MEMORY_USED)
-            find_full(patient, row);
-        else if (row->counter == SS_COUNTER_ID_GPU_CLOCK)
-            find_held(patient, row);
+        judge_row(patient, row);
     }
-    for (size_t i = 0; !seen && i < sizeof ids / sizeof ids[0]; i++) {
-        if (snapshot_value(patient->snapshot, SS_COUNTER_ID_GPU_BUSY, SNAP_ANY))
-            cause_unobservable(patient, ids[i], "no process of the run uses a GPU", "");
-        else
-            cause_without(patient, ids[i], SS_COUNTER_ID_GPU_BUSY);
-    }
+    for (size_t i = before; gpus.is_guess && i < patient->out->count; i++)
+        cause_more(patient->out->finding[i].evidence,
+                   "; its processes have numbers of the host and could not be matched "
+                   "with those of the run");
+    if (!seen)
+        say_unseen(patient, &gpus);
 }

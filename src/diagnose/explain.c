@@ -175,8 +175,8 @@ static const struct explanation explanations[] = {
      "activations computed again instead of kept."},
     {"gpu-clocks-held",
      "The GPU's clock is held down: by heat, or by a limit of its power.",
-     "Below 90 % of its highest while it is busy, with a reason that the driver gives, other "
-     "than that it is idle.",
+     "Below 90 % of its highest while it is busy, and in 5 % of the samples or more with a reason "
+     "that the driver gives, other than that it is idle or that somebody has set it.",
      "Cooling, the power limit: nvidia-smi -q -d PERFORMANCE says which."},
     {"drift", "Steps become slower while the run goes on, slowly or at once.",
      "A trend over all steady steps, or a change of level, of 5 % or more that is still there in "

@@ -157,6 +157,8 @@ static const double threads_per_core = 2, crowded_wait = 0.02, crowded_own = 0.9
 static const double gpu_idle_below = 0.7, gpu_idle_high = 0.3, gpu_full_from = 0.95,
                     gpu_memory_moves = 0.01;
 static const double gpu_clock_held = 0.9;
+/* A reason to hold its clock counts if it was there in so many of the samples (rule book 8.2). */
+static const double gpu_held_part = 0.05;
 /* A GPU that is busy so much does its work while the host waits: then the wait is no loss (ours). */
 static const double gpu_working = 0.7;
 

@@ -6,6 +6,7 @@
 
 #include "base/compiler.h"
 #include "base/units.h"
+#include "diagnose/gpu_held.h"
 #include "diagnose/own_cost.h"
 #include "diagnose/thresholds.h"
 #include "read/run.h"
@@ -337,33 +338,14 @@ static void judge_pressure(struct judge *judge, const char *id, const char *what
         what, 100 * share);
 }
 
-/* The first two reasons of a driver are none: idle, and a clock that somebody has set. */
-double validity_gpu_lost(const struct snapshot *snapshot, uint64_t gpu)
-{
-    const uint64_t harmless = 3;
-    const struct snap_resource *held =
-        snapshot_value(snapshot, SS_COUNTER_ID_GPU_HELD, gpu);
-    const struct snap_resource *clock =
-        snapshot_value(snapshot, SS_COUNTER_ID_GPU_CLOCK, gpu);
-    const struct snap_resource *most =
-        snapshot_value(snapshot, SS_COUNTER_ID_GPU_CLOCK_MOST, gpu);
-    const struct snap_resource *busy =
-        snapshot_value(snapshot, SS_COUNTER_ID_GPU_BUSY, gpu);
-
-    if (!held || !clock || !most || !busy || !isfinite(held->max) ||
-        ((uint64_t)held->max & ~harmless) == 0 || busy->mean < gpu_busy)
-        return 0;
-    return 1 - clock->mean / most->max;
-}
-
 static void judge_gpus(struct judge *judge)
 {
     double worst = 0;
 
     for (size_t i = 0; i < judge->snapshot->resources.count; i++) {
         const struct snap_resource *row = &judge->snapshot->resources.rows[i];
-        if (row->counter == SS_COUNTER_ID_GPU_HELD)
-            worst = fmax(worst, validity_gpu_lost(judge->snapshot, row->subject));
+        if (row->counter == SS_COUNTER_ID_GPU_CLOCK)
+            worst = fmax(worst, gpu_held_lost(judge->snapshot, row->subject));
     }
     if (!snapshot_value(judge->snapshot, SS_COUNTER_ID_GPU_BUSY, SNAP_ANY))
         return;

@@ -36,8 +36,4 @@ void validity_judge(struct validity *out, const struct snapshot *snapshot,
 
 const char *validity_level_text(enum validity_level level);
 
-/* How far the mean clock of a GPU that is busy was below its highest, while something held it that nobody had
- * asked for; 0: nothing did, or it is not known. */
-double validity_gpu_lost(const struct snapshot *snapshot, uint64_t gpu);
-
 #endif

@@ -74,15 +74,29 @@ static int ask_clock_most(const struct nvml_library *nvml, struct nvml_device *d
     return ask_which(nvml->clock_most, device, NVML_CLOCK_SM, MHZ, value);
 }
 
+/* nvmlClocksEventReasons. That a GPU is idle, or that somebody has set its clock, is no reason to say anything. */
+enum {
+    HELD_HARMLESS = 0x1 | 0x2,
+    HELD_POWER = 0x4 | 0x80, /* the cap; a brake from outside */
+    HELD_HARDWARE = 0x8,
+    HELD_HEAT = 0x20 | 0x40
+};
+
 static int ask_held(const struct nvml_library *nvml, struct nvml_device *device,
                     double value[GPU_ANSWERS])
 {
+    const unsigned long long known =
+        HELD_HARMLESS | HELD_POWER | HELD_HARDWARE | HELD_HEAT;
     unsigned long long answer = 0;
 
     if (!nvml->held)
         return NVML_FUNCTION_NOT_FOUND;
     int result = nvml->held(device, &answer);
     value[0] = (double)answer; /* its bits are low ones: nothing is lost */
+    value[1] = (answer & HELD_HEAT) != 0;
+    value[2] = (answer & HELD_POWER) != 0;
+    value[3] = (answer & HELD_HARDWARE) != 0;
+    value[4] = (answer & ~known) != 0;
     return result;
 }
 
@@ -125,7 +139,11 @@ const struct gpu_question gpu_questions[GPU_QUESTIONS] = {
      ask_memory},
     {{SS_COUNTER_ID_GPU_CLOCK}, 1, false, ask_clock},
     {{SS_COUNTER_ID_GPU_MEMORY_CLOCK}, 1, false, ask_memory_clock},
-    {{SS_COUNTER_ID_GPU_HELD}, 1, false, ask_held},
+    {{SS_COUNTER_ID_GPU_HELD, SS_COUNTER_ID_GPU_HELD_HEAT, SS_COUNTER_ID_GPU_HELD_POWER,
+      SS_COUNTER_ID_GPU_HELD_HARDWARE, SS_COUNTER_ID_GPU_HELD_OTHER},
+     5,
+     false,
+     ask_held},
     {{SS_COUNTER_ID_GPU_POWER}, 1, false, ask_power},
     {{SS_COUNTER_ID_GPU_CLOCK_MOST}, 1, true, ask_clock_most},
     {{SS_COUNTER_ID_GPU_POWER_LIMIT}, 1, true, ask_power_limit},

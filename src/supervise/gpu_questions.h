@@ -9,7 +9,7 @@
 
 enum {
     GPU_QUESTIONS = 11,
-    GPU_ANSWERS = 2,     /* that one call can give */
+    GPU_ANSWERS = 5,     /* that one call can give */
     GPU_SLOW_ROUNDS = 5, /* what changes little or takes long is asked every 5th time */
     GPU_USERS = 32       /* processes of a GPU, at most */
 };

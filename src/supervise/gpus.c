@@ -13,8 +13,6 @@
 #include "supervise/gpu_questions.h"
 #include "supervise/now.h"
 
-enum { MOST_GPUS = 64 };
-
 #define MS_NS ((int64_t)1000000)
 #define ROUND_NS (200 * MS_NS)
 #define OVERDUE_NS (2000 * MS_NS) /* the calls of a round take 50 ms, PCIe included */
@@ -66,7 +64,7 @@ struct gpus {
     bool all_left;
     struct ss_error why;
     unsigned count, told; /* GPUs; those of which there is something to take */
-    struct gpu gpu[MOST_GPUS];
+    struct gpu gpu[GPUS_MOST];
 };
 
 static bool left_behind;
@@ -312,7 +310,7 @@ static unsigned start_nvml(struct gpus *gpus, enum state *state)
         return 0;
     }
     result = gpus->nvml.count(&count);
-    return result != NVML_SUCCESS ? 0 : count > MOST_GPUS ? MOST_GPUS : count;
+    return result != NVML_SUCCESS ? 0 : count > GPUS_MOST ? GPUS_MOST : count;
 }
 
 /* Loads and starts NVML, and a thread for each GPU but the first, which it reads itself. */

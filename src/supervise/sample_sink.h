@@ -10,11 +10,17 @@ struct sample_sink {
     uint8_t told[SS_COUNTER_IDS]; /* the last state that was written, + 1 */
 };
 
+static inline void sample_put(struct sample_sink *sink, enum ss_counter_id counter,
+                              enum ss_system_state state, uint64_t subject, double value)
+{
+    sink->told[counter] = (uint8_t)(state + 1);
+    sample_file_put(sink->file, counter, state, subject, sink->time_ns, value);
+}
+
 static inline void sample_value(struct sample_sink *sink, enum ss_counter_id counter,
                                 uint64_t subject, double value)
 {
-    sink->told[counter] = SS_SYSTEM_VALUE + 1;
-    sample_file_put(sink->file, counter, SS_SYSTEM_VALUE, subject, sink->time_ns, value);
+    sample_put(sink, counter, SS_SYSTEM_VALUE, subject, value);
 }
 
 /* A counter that is not there, or that we may not read: said once. */

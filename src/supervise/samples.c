@@ -8,7 +8,6 @@
 #include <unistd.h>
 
 #include "base/size.h"
-#include "supervise/gpus.h"
 #include "supervise/now.h"
 #include "supervise/sample_file.h"
 #include "supervise/sources.h"
@@ -20,9 +19,8 @@ enum {
     RECORDERS_MOST = 1024, /* processes that record, of which loops are looked for */
     LOOPS_MOST = 256,      /* of which the first are watched */
     HALVINGS_BY_SIZE = 8,  /* of the rate, until the file is full */
-    GPU_READINGS = 256,
-    SHARE_OF_CAP = 16, /* of the bytes that a process may write */
-    BLOCK = 512        /* of the numbers of blocks in a struct rusage */
+    SHARE_OF_CAP = 16,     /* of the bytes that a process may write */
+    BLOCK = 512            /* of the numbers of blocks in a struct rusage */
 };
 static const int64_t period_ns = 100000000;
 static const int64_t thin_after_ns = 600000000000;
@@ -34,7 +32,6 @@ struct samples {
     char *dir;
     struct sample_file *file;
     struct sample_sink sink;
-    struct gpus *gpus;
     int64_t started_ns, due_ns, beat_due_ns;
     uint64_t rounds, random;
     struct source_cpu cpu;
@@ -45,6 +42,7 @@ struct samples {
     struct source_traffic traffic;
     struct source_tree tree;
     struct source_threads threads;
+    struct source_gpus gpus;
 };
 
 static const struct {
@@ -58,6 +56,7 @@ static const struct {
     {offsetof(struct samples, cpu), 1, false, source_cpu_read},
     {offsetof(struct samples, pressure), 1, false, source_pressure_read},
     {offsetof(struct samples, memory), 1, false, source_memory_read},
+    {offsetof(struct samples, gpus), 1, false, source_gpus_read},
     {offsetof(struct samples, tree), SLOW, true, source_tree_read},
     {offsetof(struct samples, clocks), SLOW, false, source_clocks_read},
     {offsetof(struct samples, cgroup), SLOW, false, source_cgroup_read},
@@ -89,7 +88,7 @@ struct samples *samples_start(const char *dir, pid_t command, int64_t launched_n
     }
     samples->sink = (struct sample_sink){.file = samples->file, .time_ns = launched_ns};
     source_tree_begin(&samples->sink);
-    samples->gpus = gpus_start();
+    source_gpus_start(&samples->gpus, &samples->tree);
     samples->random = (uint64_t)now_raw_ns() | 1;
     samples->started_ns = samples->due_ns = samples->beat_due_ns = now_ns();
     samples->tree.command = samples->cgroup.command = command;
@@ -195,22 +194,6 @@ static void watch_loops(struct samples *samples, const struct model *model)
     source_threads_watch(&samples->threads, wanted, count);
 }
 
-static void take_gpus(struct samples *samples)
-{
-    struct gpu_reading readings[GPU_READINGS];
-    const size_t count =
-        samples->gpus ? gpus_take(samples->gpus, readings, GPU_READINGS) : 0;
-
-    for (size_t i = 0; i < count; i++) {
-        const struct gpu_reading *reading = &readings[i];
-        if (reading->counter == SS_COUNTER_ID_GPU_PROCESS_MEMORY &&
-            !source_tree_has(&samples->tree, (pid_t)(uint32_t)reading->subject, 0))
-            continue; /* somebody else's */
-        sample_file_put(samples->file, reading->counter, reading->state, reading->subject,
-                        samples->sink.time_ns, reading->value);
-    }
-}
-
 /* Records wait for it too: each write costs more than to find what is in it. */
 static void beat(struct samples *samples)
 {
@@ -231,7 +214,6 @@ static void take_all(struct samples *samples)
     for (size_t i = 0; i < SOURCES; i++)
         if (samples->rounds % sources[i].every == 0)
             sources[i].read((char *)samples + sources[i].state, &samples->sink);
-    take_gpus(samples);
     if (samples->rounds % SLOW == 0)
         sample_value(&samples->sink, SS_COUNTER_ID_SELF_CPU, 0, (double)now_cpu_ns());
     if (samples->rounds < YOUNG)
@@ -285,7 +267,6 @@ static void take_last(struct samples *samples, const struct rusage *usage)
     for (size_t i = 0; i < SOURCES; i++)
         if (!sources[i].of_processes)
             sources[i].read((char *)samples + sources[i].state, &samples->sink);
-    take_gpus(samples);
     source_tree_end(&samples->tree, used, &samples->sink);
     sample_value(&samples->sink, SS_COUNTER_ID_SELF_CPU, 0, (double)now_cpu_ns());
 }
@@ -295,7 +276,7 @@ void samples_end(struct samples *samples, const struct rusage *usage)
     if (!samples)
         return;
     take_last(samples, usage);
-    gpus_stop(samples->gpus);
+    source_gpus_stop(&samples->gpus);
     sample_file_end(samples->file);
     source_threads_release(&samples->threads);
     source_tree_release(&samples->tree);

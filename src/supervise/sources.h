@@ -94,6 +94,17 @@ void source_tree_end(struct source_tree *tree, const uint64_t used[TREE_ACCOUNTS
                      struct sample_sink *sink);
 void source_tree_release(struct source_tree *tree);
 
+/* NVIDIA GPUs. Inside of a container the driver's numbers of processes are not ours: those that are not here count
+ * together as process 0 of their GPU, and the processes of GPUs are absent if none could be told. */
+struct source_gpus {
+    struct gpus *gpus;        /* NULL: none */
+    struct source_tree *tree; /* whose processes they are */
+    bool is_in_container;     /* has a namespace of its own for processes */
+};
+void source_gpus_start(struct source_gpus *source, struct source_tree *tree);
+void source_gpus_read(void *source, struct sample_sink *sink);
+void source_gpus_stop(struct source_gpus *source);
+
 enum { THREADS_MOST = 8 }; /* two files of each are read at the full rate */
 struct thread_source {
     pid_t pid, tid;

@@ -68,6 +68,8 @@ QUIET = [("thread.wait", LOOP_THREAD, total(1e6)), ("cpu.steal", 0, total(0)),
          ("process.major_faults", PID, total(0)), ("cpu.throttles", 0, total(0))]
 
 OWN_GPU = ("gpu.process_memory", PID, gauge(GB))  # of GPU 0
+SLOW_GPU = [("gpu.busy", 0, gauge(0.9)), ("gpu.clock", 0, gauge(1.2e9)),
+            ("gpu.clock_most", 0, gauge(1.8e9))]
 
 # What the machine did, and what must be found: id, and its share if it has one.
 MACHINES = {
@@ -107,9 +109,15 @@ MACHINES = {
     "busy GPU": ([OWN_GPU, ("gpu.busy", 0, gauge(0.9))], None, None),
     "full GPU": ([OWN_GPU, ("gpu.busy", 0, gauge(0.9)), ("gpu.memory_used", 0, gauge(20 * GB, 23.9 * GB)),
                   ("gpu.memory_total", 0, gauge(24 * GB))], "gpu-memory-full", None),
-    "hot GPU": ([OWN_GPU, ("gpu.busy", 0, gauge(0.9)), ("gpu.clock", 0, gauge(1.2e9)),
-                 ("gpu.clock_most", 0, gauge(1.8e9)), ("gpu.held", 0, gauge(0x40))],
-                "gpu-clocks-held", 1 / 3),
+    "hot GPU": ([OWN_GPU, *SLOW_GPU, ("gpu.held_heat", 0, gauge(0, 1, 1, 1)),
+                 ("gpu.held_power", 0, gauge(0, 0, 0, 1))], "gpu-clocks-held", 1 / 3),
+    "GPU that was hot once": ([OWN_GPU, *SLOW_GPU, ("gpu.held_heat", 0, gauge(1, *[0] * 29))],
+                              None, None),
+    "idle GPU of a container": ([("gpu.process_memory", 0, gauge(GB)), ("gpu.busy", 0, gauge(0.2))],
+                                "gpu-idle", 0.8),
+    "one of ours, and one of the host": ([OWN_GPU, ("gpu.busy", 0, gauge(0.9)),
+                                          ("gpu.process_memory", 1 << 32, gauge(GB)),
+                                          ("gpu.busy", 1, gauge(0))], None, None),
 }
 
 
@@ -151,6 +159,8 @@ class Scripted(ReportTest):
                     self.assertTrue(found[0]["claim"] and found[0]["advice"], found)
                 if share:
                     self.assertAlmostEqual(found[0]["share"], share, delta=0.02)
+                if key == "hot GPU":
+                    self.assertIn("held by heat 75 %, power cap 25 % of the time", found[0]["evidence"])
                 self.report(run=run)
                 if key == "leak":  # which is no part of the time
                     self.check(["report", "--fail-on", "memory-leak:99%", run], 1)
@@ -237,21 +247,56 @@ class Stamp(ReportTest):
 
 
 class Pretended(ReportTest):
-    def test_a_gpu_that_has_nothing_to_do(self):
-        with open(self.path("script"), "w", encoding="ascii") as script:
-            script.write("count.0 1\nutilization.0 12\nmemory.0 %d\nmemory_used.0 %d\n"
-                         "clock.0 1400\nclock_most.0 1410\nheld.0 1\n" % (24 * GB, GB))
+    IDLE = ("count.0 1\nutilization.0 12\nmemory.0 %d\nmemory_used.0 %d\n"
+            "clock.0 1400\nclock_most.0 1410\nheld.0 1\n" % (24 * GB, GB))
+    CONTAINER = ("unshare", "-pf", "--mount-proc")
+    NOBODY_HERE = "pid.0 3999999\nusers.0 1000000\n"
+    TRAIN = 'exec "$0" demo --plain --steps 600'
+
+    def train(self, script, command, *before, **variables):
+        """The report on a training beside GPUs that answer so."""
+        with open(self.path("script"), "w", encoding="ascii") as file:
+            file.write(script)
         library = os.path.join(os.path.dirname(PROGRAM), "fake_nvml.so")
-        env = {**os.environ, "STEPSCOPE_NVML": library, "FAKE_NVML": self.path("script")}
-        user = ('printf "pid.0 %d\\nusers.0 1000000\\n" $$ >>"$FAKE_NVML"; '
-                'exec "$0" demo --plain --steps 600')
-        subprocess.run([PROGRAM, "run", "--quiet", "--dir", "runs", "--", "sh", "-c", user, PROGRAM],
-                       cwd=self.folder, env=env, check=True, timeout=300, stdout=subprocess.DEVNULL)
-        report = json.loads(self.check(["report", "--json", "runs/latest"], FINE).stdout)
+        env = {**os.environ, "STEPSCOPE_NVML": library, "FAKE_NVML": self.path("script"), **variables}
+        subprocess.run([*before, PROGRAM, "run", "--quiet", "--dir", "runs", "--", "sh", "-c", command,
+                        PROGRAM], cwd=self.folder, env=env, check=True, timeout=300,
+                       stdout=subprocess.DEVNULL)
+        return json.loads(self.check(["report", "--json", "runs/latest"], FINE).stdout)
+
+    def train_in_container(self, script, **variables):
+        if subprocess.run([*self.CONTAINER, "true"], stderr=subprocess.DEVNULL, check=False).returncode:
+            self.skipTest("no namespace can be made here")
+        report = self.train(script, self.TRAIN, *self.CONTAINER, **variables)
+        return {f["id"]: f for f in report["findings"]}, report["unobservable_reasons"]
+
+    def test_a_gpu_that_has_nothing_to_do(self):
+        report = self.train(self.IDLE, 'printf "pid.0 %d\\nusers.0 1000000\\n" $$ >>"$FAKE_NVML"; ' +
+                            self.TRAIN)
         idle = next(f for f in report["findings"] if f["id"] == "gpu-idle")
         self.assertEqual(idle["severity"], "high")
         self.assertAlmostEqual(idle["share"], 0.88, delta=0.01)
+        self.assertNotIn("could not be matched", idle["evidence"])
         self.assertNotIn("gpu-clocks-held", [f["id"] for f in report["findings"]])
+
+    def test_in_a_container_its_processes_cannot_be_matched(self):
+        found, _ = self.train_in_container(self.IDLE + self.NOBODY_HERE)
+        self.assertEqual(found["gpu-idle"]["severity"], "high")
+        self.assertIn("could not be matched", found["gpu-idle"]["evidence"])
+
+    def test_in_a_container_with_a_gpu_that_the_run_does_not_see(self):
+        found, _ = self.train_in_container(self.IDLE + self.NOBODY_HERE, CUDA_VISIBLE_DEVICES="1,2")
+        self.assertNotIn("gpu-idle", found)
+
+    def test_a_driver_that_tells_no_processes_in_a_container(self):
+        found, reasons = self.train_in_container(self.IDLE)
+        self.assertNotIn("gpu-idle", found)
+        self.assertIn("does not tell", json.dumps(reasons))
+
+    def test_a_gpu_of_somebody_else(self):
+        report = self.train(self.IDLE + self.NOBODY_HERE, self.TRAIN)
+        self.assertNotIn("gpu-idle", [f["id"] for f in report["findings"]])
+        self.assertIn("no process of the run uses a GPU", json.dumps(report["unobservable_reasons"]))
 
 
 if __name__ == "__main__":

@@ -210,14 +210,14 @@ static void limits_of_a_cgroup(void **state)
 
 static void clocks_of_gpus(void **state)
 {
-    const struct line held[] = {{SS_COUNTER_ID_GPU_HELD, 0, 0x40, 0, 0, NULL},
+    const struct line held[] = {{SS_COUNTER_ID_GPU_HELD_HEAT, 0, 1, 0, 0, NULL},
                                 {SS_COUNTER_ID_GPU_CLOCK, 0, 0.9e9, 0, 0, NULL},
                                 {SS_COUNTER_ID_GPU_CLOCK_MOST, 0, 1.8e9, 0, 0, NULL},
                                 {SS_COUNTER_ID_GPU_BUSY, 0, 0.8, 0, 0, NULL}};
     struct line idle[4];
 
     memcpy(idle, held, sizeof idle);
-    idle[0].from = 1;
+    idle[0].from = 0;
     assert_int_equal(judge(state, "gpu", held, 4).level, VALIDITY_WARN);
     assert_true(fabs(judge(state, "gpu", held, 4).value - 0.5) < 1e-9);
     assert_int_equal(judge(state, "gpu", idle, 4).level, VALIDITY_OK);

@@ -163,6 +163,10 @@ static void every_counter_comes_in_its_unit(void **state)
     expect(0, SS_COUNTER_ID_GPU_MEMORY_CLOCK, 1593e6);
     expect(0, SS_COUNTER_ID_GPU_CLOCK_MOST, 1980e6);
     expect(0, SS_COUNTER_ID_GPU_HELD, 68);
+    expect(0, SS_COUNTER_ID_GPU_HELD_HEAT, 1);
+    expect(0, SS_COUNTER_ID_GPU_HELD_POWER, 1);
+    expect(0, SS_COUNTER_ID_GPU_HELD_HARDWARE, 0);
+    expect(0, SS_COUNTER_ID_GPU_HELD_OTHER, 0);
     expect(0, SS_COUNTER_ID_GPU_POWER, 312.5);
     expect(0, SS_COUNTER_ID_GPU_POWER_LIMIT, 400);
     expect(0, SS_COUNTER_ID_GPU_TEMPERATURE, 71);
