@@ -42,6 +42,21 @@ static int replay(const struct export_job *job, struct tensorboard *board)
     return failed;
 }
 
+static int write_board(const struct export_job *job, struct tensorboard *board,
+                       struct ss_error *error)
+{
+    int failed = replay(job, board);
+
+    if (failed)
+        error_set(error, failed, "cannot export the run: %s.", ss_error_text(failed));
+    else if (!ending)
+        failed = tensorboard_publish(board, error);
+    if (!failed && board->is_cut && job->missing)
+        (void)tensorboard_problem(board, job->missing);
+    tensorboard_tidy(board);
+    return failed;
+}
+
 static int write_directory(const struct export_job *job, const char *path,
                            struct ss_error *error)
 {
@@ -52,22 +67,13 @@ static int write_directory(const struct export_job *job, const char *path,
                                           .name = run_facts_name(&facts),
                                           .is_hidden = true,
                                           .force = job->force};
-    struct tensorboard *board = tensorboard_new(&wish, error);
-
-    free(real);
-    if (!board)
-        return error->code;
     struct ending_signals signals;
+
     ending = 0;
-    ending_signals_watch(&signals, note_signal);
-    int failed = replay(job, board);
-    if (failed)
-        error_set(error, failed, "cannot export the run: %s.", ss_error_text(failed));
-    else if (!ending)
-        failed = tensorboard_publish(board, error);
-    if (!failed && board->is_cut && job->missing)
-        (void)tensorboard_problem(board, job->missing);
-    tensorboard_tidy(board);
+    ending_signals_watch(&signals, note_signal); /* the first file is made to try it */
+    struct tensorboard *board = tensorboard_new(&wish, error);
+    const int failed = board ? write_board(job, board, error) : error->code;
+    free(real);
     ending_signals_restore(&signals);
     if (ending)
         ending_signals_end(ending);

@@ -25,6 +25,13 @@ def stepscope(*arguments, program=PROGRAM, **options):
                           **options)
 
 
+def loaded(helper, **variables):
+    """An environment with a library of tests/helpers in front of all others."""
+    sanitizer = os.environ.get("ASAN_OPTIONS", "") + ":verify_asan_link_order=0"
+    return {**os.environ, "LD_PRELOAD": os.path.join(os.path.dirname(PROGRAM), helper + ".so"),
+            "ASAN_OPTIONS": sanitizer, **variables}
+
+
 class CommandTest(unittest.TestCase):
     """A test with a directory of its own, in which the program runs."""
 

@@ -7,17 +7,15 @@ import select
 import signal
 import stat
 import subprocess
-import time
 import unittest
 
 from export_support import ExportTest, has_perfetto  # finds the others
 
 import report_runs
 import sample_runs
-from support import DATA, FINE, NOBODY, PROGRAM, USAGE
+from support import DATA, FINE, NOBODY, PROGRAM, USAGE, loaded
 
 FORMATS = ["csv", "csv-spans"] + (["perfetto"] if has_perfetto() else [])
-BUILD = os.path.dirname(PROGRAM)
 
 
 class FileTest(ExportTest):
@@ -185,9 +183,7 @@ class Mistakes(FileTest):
 class Endings(FileTest):
     def end(self, number, *options):
         """Exports, and sends this signal when all is written but not yet in place."""
-        sanitizer = os.environ.get("ASAN_OPTIONS", "") + ":verify_asan_link_order=0"
-        env = {**os.environ, "LD_PRELOAD": os.path.join(BUILD, "end_at_fsync.so"),
-               "END_AT_FSYNC": str(int(number)), "ASAN_OPTIONS": sanitizer}
+        env = loaded("end_at", END_AT="fsync", END_WITH=str(int(number)))
         done = self.stepscope("export", "csv", "run", "out", *options, env=env)
         self.assertEqual(done.returncode, -number, done.stderr)
         return self.files()
@@ -211,16 +207,29 @@ class Endings(FileTest):
 
 
 class Terminals(FileTest):
-    def on_terminal(self, *arguments, stdout_too=False, pause=0):
-        """Its code, and what it shows to somebody who looks after a pause."""
+    """Work is long when it takes more than half a second by a clock that is ours."""
+
+    LATE, STANDS = loaded("step_clock", STEP_CLOCK_MS="1000"), loaded("step_clock", STEP_CLOCK_MS="0")
+
+    def setUp(self):
+        super().setUp()
+        self.make_run("long", p=report_runs.process(report_runs.steady(steps=8_000)))
+
+    def start(self, *arguments, env, **options):
+        """The command, and the screen of its terminal."""
         master, slave = pty.openpty()
-        with os.fdopen(master, "rb", buffering=0) as screen:
-            done = subprocess.Popen([PROGRAM, "export", *arguments], cwd=self.folder, stderr=slave,
-                                    stdout=slave if stdout_too else subprocess.DEVNULL)
-            os.close(slave)
-            time.sleep(pause)
-            shown = self.all_of(screen)
-            return done.wait(), shown
+        screen = os.fdopen(master, "rb", buffering=0)
+        self.addCleanup(screen.close)
+        done = subprocess.Popen([PROGRAM, "export", *arguments], cwd=self.folder, env=env, stderr=slave,
+                                stdout=slave if "-" in arguments else subprocess.DEVNULL)
+        os.close(slave)
+        return done, screen
+
+    def on_terminal(self, *arguments, env=STANDS):
+        """Its code, and what it shows."""
+        done, screen = self.start(*arguments, env=env)
+        shown = self.all_of(screen)
+        return done.wait(), shown
 
     def all_of(self, screen):
         shown = b""
@@ -233,45 +242,35 @@ class Terminals(FileTest):
 
     @unittest.skipUnless(has_perfetto(), "built without nanopb")
     def test_bytes_are_nothing_for_a_terminal(self):
-        code, shown = self.on_terminal("perfetto", "run", "-", stdout_too=True)
+        code, shown = self.on_terminal("perfetto", "run", "-")
         self.assertEqual(code, USAGE)
         self.assertIn("perfetto is nothing for a terminal", shown)
 
     def test_rows_on_a_terminal_have_no_bar_among_them(self):
-        """Which takes its time: nobody reads for longer than a bar waits."""
-        self.make_run("long", p=report_runs.process(report_runs.steady(steps=8_000)))
-        code, shown = self.on_terminal("csv-spans", "long", "-", stdout_too=True, pause=0.8)
+        code, shown = self.on_terminal("csv-spans", "long", "-", env=self.LATE)
         self.assertEqual(code, FINE)
         self.assertEqual(shown.replace("\r\n", "\n"), self.export("csv-spans", "long"))
 
     def test_ctrl_c_takes_the_bar_away(self):
-        self.make_run("long", p=report_runs.process(report_runs.steady(steps=8_000)))
         os.mkfifo(self.path("slow"))
-        master, slave = pty.openpty()
         pipe = os.open(self.path("slow"), os.O_RDWR)
         self.addCleanup(os.close, pipe)
-        with os.fdopen(master, "rb", buffering=0) as screen:
-            done = subprocess.Popen([PROGRAM, "export", "csv-spans", "long", "slow"], stderr=slave,
-                                    cwd=self.folder)
-            os.close(slave)
-            time.sleep(0.8)  # longer than a bar waits
-            while screen not in select.select([screen, pipe], [], [], 60)[0]:
-                os.read(pipe, 4096)
-            done.send_signal(signal.SIGINT)
-            self.assertEqual(done.wait(), -signal.SIGINT)
-            self.assertTrue(self.all_of(screen).endswith("\r\x1b[K"))
+        done, screen = self.start("csv-spans", "long", "slow", env=self.LATE)
+        while screen not in select.select([screen, pipe], [], [], 60)[0]:
+            os.read(pipe, 4096)
+        done.send_signal(signal.SIGINT)
+        self.assertEqual(done.wait(), -signal.SIGINT)
+        self.assertTrue(self.all_of(screen).endswith("\r\x1b[K"))
 
     def test_long_work_shows_progress_and_takes_it_away(self):
-        """Long is what takes longer than half a second: here a reader that waits for that."""
-        self.make_run("long", p=report_runs.process(report_runs.steady(steps=8_000)))
-        os.mkfifo(self.path("slow"))
-        with subprocess.Popen(["sh", "-c", "exec <slow; sleep 0.7; cat >fast"],
-                              cwd=self.folder) as reader:
-            code, shown = self.on_terminal("csv-spans", "long", "slow")
-            self.assertEqual((code, reader.wait()), (FINE, 0))
+        code, shown = self.on_terminal("csv-spans", "long", "out", env=self.LATE)
+        self.assertEqual(code, FINE)
         self.assertRegex(shown, r"\A\rexporting .* +\d+ %")
         self.assertTrue(shown.endswith("\r\x1b[K"))
         self.assertEqual(re.sub(r"\r[^\r]*\x1b\[K", "", shown), "")
+
+    def test_short_work_shows_nothing(self):
+        self.assertEqual(self.on_terminal("csv-spans", "long", "out"), (FINE, ""))
 
 
 if __name__ == "__main__":

@@ -13,14 +13,13 @@ import sys
 import unittest
 
 from page_support import FINE, TESTS, Page, PageTest, nanoseconds, report_runs as runs
-from support import DATA, PROGRAM, USAGE
+from support import DATA, PROGRAM, USAGE, loaded
 
 sys.path.insert(0, os.path.join(TESTS, "diagnosis"))
 
 import test_report_own_code as own_code  # noqa: E402
 import test_scripted_machine as machine  # noqa: E402
 
-BUILD = os.path.dirname(PROGRAM)
 ATTACKS = [b"<script>window.hit=1</script>", b"</script><script>window.hit=2</script>",
            b"\"><img src=x onerror=window.hit=3>", b"' onmouseover='window.hit=4",
            b"</title></style>&lt;b&gt;", b"<!--", b"]]>", b"\x1b[31mred\x1b[0m",
@@ -511,17 +510,16 @@ class Files(PageTest):
 
     def test_signal_while_it_is_written(self):
         """Then there is no page; but what `run` ends with is still what the command ended with."""
-        end = {"LD_PRELOAD": os.path.join(BUILD, "end_at_fsync.so"),
-               "ASAN_OPTIONS": os.environ.get("ASAN_OPTIONS", "") + ":verify_asan_link_order=0"}
         ends = (("exit 7", 7), ("kill -KILL $$", 128 + signal.SIGKILL))
         shell = ("-c", '"$0" "$@"; exit $?', PROGRAM)  # a parent of its own
         for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
-            for to_us in ({}, {"END_AT_FSYNC_PARENT": "1"}):
+            for to_us in ({}, {"END_PARENT": "1"}):
                 for command, code in ends:
                     with self.subTest(number=number, to_us=to_us, command=command):
+                        env = loaded("end_at", END_AT="fsync", END_WITH=str(int(number)), **to_us)
                         done = self.stepscope(
                             *shell, "run", "--html", "page.html", "--", "sh", "-c", command,
-                            program="sh", env={**end, **to_us, "END_AT_FSYNC": str(int(number))})
+                            program="sh", env=env)
                         self.assertEqual(done.returncode, code, done.stderr)
                         self.assertIn("page not written", done.stderr)
                         self.assertEqual(os.listdir(self.folder), ["stepscope-runs"])

@@ -7,7 +7,6 @@ import signal
 import statistics
 import struct
 import subprocess
-import time
 import unittest
 
 import board_runs  # finds the others
@@ -17,7 +16,7 @@ import report_runs
 from builder import RUNS
 from event_reader import scalars
 from mutations import Mutator
-from support import DATA, FINE, NOBODY, PROGRAM, USAGE, CommandTest
+from support import DATA, FINE, NOBODY, PROGRAM, USAGE, CommandTest, loaded
 
 MUTANTS = 300 if os.environ.get("SOAK") == "1" else 15
 STAGES = ("data", "forward", "backward", "optimizer", "callback", "other")
@@ -285,23 +284,43 @@ class Places(ExportTest):
         self.assertIn("File too large", limited.stderr)
         self.assertFalse(os.path.exists(self.folder_of()))
 
-    def test_a_signal_leaves_all_or_nothing(self):
-        """It comes at any time: before, in the middle, and after the end."""
+    def end(self, function, number, *options):
+        """Exports, and sends this signal when it first calls the function. Gives the names that are left."""
+        env = loaded("end_at", END_AT=function, END_WITH=str(int(number)))
+        done = self.stepscope("export", "tensorboard", "run", "logs", *options, env=env)
+        self.assertEqual(done.returncode, -number, done.stderr)
+        return [name for _, _, names in os.walk(self.path("logs")) for name in names]
+
+    def test_a_signal_leaves_nothing(self):
+        """When it looks whether files can be made, and in the middle of writing them."""
+        self.make_run(a=board_runs.rank(0), b=board_runs.rank(1))
+        for function in ("unlink", "pwrite"):
+            for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT):
+                with self.subTest(function=function, number=number):
+                    self.assertEqual(self.end(function, number), [])
+
+    def test_a_signal_that_comes_too_late_leaves_all(self):
+        self.make_run(a=board_runs.rank(0), b=board_runs.rank(1))
+        self.assertEqual(len(self.end("rename", signal.SIGINT)), 3)
+        self.assertEqual(len(self.end("rename", signal.SIGINT, "--force")), 3)
+        for rank in ("rank-0", "rank-1"):
+            points = scalars(self.folder_of("run", rank), "step time/mean ms")
+            self.assertEqual(points[-1][0], 2000)
+
+    def test_a_signal_keeps_what_was_there(self):
         self.make_run(a=board_runs.training())
-        ways = set()
-        for i in range(30):
-            export = subprocess.Popen([PROGRAM, "export", "tensorboard", "run", f"logs-{i}"],
-                                      cwd=self.folder)
-            time.sleep(i / 1000)
-            export.send_signal(signal.SIGINT)
-            code = export.wait(60)
-            self.assertIn(code, (FINE, -signal.SIGINT))
-            found = [file for _, _, files in os.walk(self.path(f"logs-{i}")) for file in files]
-            self.assertTrue(all(event_reader.read_file(path) for path in
-                                event_reader.files_in(self.path(f"logs-{i}", "run"))))
-            self.assertEqual([file for file in found if file.endswith(".part")], [])
-            ways.add((code, len(found)))
-        self.assertLessEqual(ways, {(FINE, 1), (-signal.SIGINT, 0), (-signal.SIGINT, 1)})
+        self.export()
+        before = event_reader.files_in(self.folder_of())
+        self.assertEqual(len(self.end("pwrite", signal.SIGINT, "--force")), 1)
+        self.assertEqual(event_reader.files_in(self.folder_of()), before)
+
+    def test_a_kill_leaves_a_part_that_nobody_looks_at(self):
+        self.make_run(a=board_runs.training())
+        part, = self.end("rename", signal.SIGKILL)
+        self.assertRegex(part, r"\Astepscope\.\d+\.0\.part\Z")
+        self.assertEqual(event_reader.files_in(self.folder_of()), [])
+        self.export()
+        self.assertTrue(scalars(self.folder_of(), "step time/mean ms"))
 
 
 class Untrusted(ExportTest):
