@@ -1,10 +1,13 @@
-"""Lightning: three fits that time what they do themselves.
+"""Lightning: four fits that time what they do themselves.
 
     lightning_fit.py PACKAGE
 
 PACKAGE is lightning.pytorch or pytorch_lightning. The last line printed is JSON: a digest of the weights,
-and seconds of each call by the name that the report should have for it."""
+seconds of each call by the name that the report should have for it, seconds in callbacks of each step of
+the first two fits, how often Lightning's own profiler saw what in the last one, and if this is recorded,
+what the report said in the middle of that."""
 
+import contextlib
 import hashlib
 import importlib
 import json
@@ -14,14 +17,19 @@ import time
 import warnings
 
 import torch
-from stopwatch import calls, timed
+from stopwatch import Stopwatch, calls, timed
 from torch import nn
 from torch.utils.data import DataLoader, Dataset
 
 warnings.simplefilter("ignore")
 pl = importlib.import_module(sys.argv[1])
 Logger = importlib.import_module(sys.argv[1] + ".loggers.logger").Logger
+SingleDevice = importlib.import_module(sys.argv[1] + ".strategies").SingleDeviceStrategy
 logging.getLogger(sys.argv[1]).setLevel(logging.ERROR)
+
+
+PLANNED = 24  # batches and steps of the last fit
+watch = Stopwatch()
 
 
 class Numbers(Dataset):
@@ -41,7 +49,11 @@ def collate(items):
 
 
 def loader(samples):
-    return DataLoader(Numbers(samples), 4, collate_fn=collate)
+    return DataLoader(Numbers(samples), batch_size=4, collate_fn=collate)
+
+
+def in_a_step(it_is):
+    return watch.stage("callback") if it_is else contextlib.nullcontext()
 
 
 class Slow(torch.optim.SGD):
@@ -50,7 +62,7 @@ class Slow(torch.optim.SGD):
             return super().step(closure)
 
 
-class Model(pl.LightningModule):
+class Plain(pl.LightningModule):
     def __init__(self):
         super().__init__()
         self.net = nn.Sequential(nn.Linear(8, 16), nn.ReLU(), nn.Linear(16, 1))
@@ -68,8 +80,14 @@ class Model(pl.LightningModule):
         with timed("validation_step", 5):
             self.log("seen", self.loss(batch))
 
+
+class Model(Plain):
+    """Two of its batches make a step."""
+
+    batches = 0
+
     def on_train_batch_end(self, outputs, batch, index):
-        with timed("Model.on_train_batch_end", 1):
+        with watch.stage("callback"), timed("Model.on_train_batch_end", 1):
             pass
 
     def on_train_epoch_end(self):
@@ -77,7 +95,11 @@ class Model(pl.LightningModule):
             pass
 
     def on_after_batch_transfer(self, batch, index):
-        with timed("Model.on_after_batch_transfer", 1):
+        if self.trainer.training:
+            self.batches += 1
+            if self.batches % 2:
+                watch.next_step()
+        with in_a_step(self.trainer.training), timed("Model.on_after_batch_transfer", 1):
             return batch
 
     def configure_optimizers(self):
@@ -95,11 +117,11 @@ class Waits(Base):
     """The method of the class that it derives from is part of its own."""
 
     def on_train_batch_start(self, trainer, module, batch, index):
-        with timed("Waits.on_train_batch_start", 1):
+        with watch.stage("callback"), timed("Waits.on_train_batch_start", 1):
             pass
 
     def on_train_batch_end(self, *args):
-        with timed("Waits.on_train_batch_end", 5):
+        with watch.stage("callback"), timed("Waits.on_train_batch_end", 1, 5, 20):
             super().on_train_batch_end(*args)
 
     def on_train_epoch_end(self, trainer, module):
@@ -119,7 +141,7 @@ class Notes(Logger):
     name = version = "notes"
 
     def log_metrics(self, metrics, step=None):
-        with timed("Notes.log_metrics", 5):
+        with in_a_step("loss" in metrics), timed("Notes.log_metrics", 1, 5, 20):
             pass
 
     def log_hyperparams(self, params, *args):
@@ -146,6 +168,96 @@ class Rivals(pl.LightningModule):
         return [torch.optim.SGD(net.parameters(), lr=0.1) for net in self.nets]
 
 
+class Careful(Plain):
+    """Does itself what others leave to the trainer."""
+
+    def configure_optimizers(self):
+        with timed("Careful.configure_optimizers", 1):
+            return torch.optim.SGD(self.parameters(), lr=0.1)
+
+    def transfer_batch_to_device(self, batch, device, index):
+        with timed("Careful.transfer_batch_to_device", 1, 5, 20):
+            return super().transfer_batch_to_device(batch, device, index)
+
+    def on_after_batch_transfer(self, batch, index):
+        raise AssertionError("that of the data module is called")
+
+    def optimizer_step(self, *args, **more):
+        with timed("Careful.optimizer_step", 1):
+            super().optimizer_step(*args, **more)
+
+    def configure_gradient_clipping(self, *args, **more):
+        with timed("Careful.configure_gradient_clipping", 1):
+            super().configure_gradient_clipping(*args, **more)
+
+    def backward(self, loss):
+        with timed("Careful.backward", 1):
+            loss.backward()
+
+    def on_save_checkpoint(self, checkpoint):
+        with timed("Careful.on_save_checkpoint", 5):
+            pass
+
+    def test_step(self, batch, index):
+        with timed("test_step", 1):
+            self.loss(batch)
+
+    def predict_step(self, batch, index):
+        with timed("predict_step", 1):
+            return self.net(batch[0])
+
+
+class Data(pl.LightningDataModule):
+    def prepare_data(self):
+        with timed("Data.prepare_data", 1):
+            pass
+
+    def setup(self, stage):
+        with timed("Data.setup", 1):
+            pass
+
+    def train_dataloader(self):
+        with timed("Data.train_dataloader", 1):
+            return loader(4 * PLANNED)
+
+    def val_dataloader(self):
+        with timed("Data.val_dataloader", 1):
+            return loader(12)
+
+    def test_dataloader(self):
+        return loader(12)
+
+    def predict_dataloader(self):
+        return loader(12)
+
+    def on_after_batch_transfer(self, batch, index):
+        with timed("Data.on_after_batch_transfer", 20, 5, 1):
+            return batch
+
+
+class Patient(SingleDevice):
+    def backward(self, *args, **more):
+        with timed("Patient.backward", 1):
+            return super().backward(*args, **more)
+
+    def save_checkpoint(self, *args, **more):
+        with timed("Patient.save_checkpoint", 5):
+            super().save_checkpoint(*args, **more)
+
+
+class Looks(pl.Callback):
+    """Asks in the middle how long it will still take."""
+
+    told = None
+
+    def on_train_batch_end(self, trainer, module, outputs, batch, index):
+        if index == PLANNED // 2 and "stepscope" in sys.modules:
+            loops = sys.modules["stepscope"].load()["loops"]
+            loop = max(loops, key=lambda loop: loop["start_ns"])
+            Looks.told = {"steps": loop["steps"]["count"], "wall_ns": loop["books"]["wall_ns"],
+                          "left_ns": loop["plan"]["left_ns"]}
+
+
 class Stream:
     """Has no length."""
 
@@ -168,12 +280,23 @@ def add_weights(digest, model):
         digest.update(parameter.detach().numpy().tobytes())
 
 
+def fit_with_care(model):
+    """With validation, test and prediction apart from it; gives what Lightning's profiler saw."""
+    own = trainer(1, profiler="simple", enable_checkpointing=True, callbacks=[Looks()],
+                  num_sanity_val_steps=0, strategy=Patient(torch.device("cpu")))
+    data = Data()
+    own.fit(model, datamodule=data)
+    for evaluate in (own.validate, own.test, own.predict):
+        evaluate(model, datamodule=data)
+    return {name: len(times) for name, times in own.profiler.recorded_durations.items()}
+
+
 def main():
     torch.manual_seed(1)
     torch.set_num_threads(1)
     digest = hashlib.sha256()
     model = Model()
-    trainer(3, callbacks=[Waits()], logger=Notes(), enable_checkpointing=True, log_every_n_steps=4,
+    trainer(3, callbacks=[Waits()], logger=Notes(), enable_checkpointing=True, log_every_n_steps=1,
             accumulate_grad_batches=2, gradient_clip_val=1.0).fit(
         model, loader(48), loader(12))
     add_weights(digest, model)
@@ -185,8 +308,12 @@ def main():
     model = Rivals()
     trainer(2).fit(model, loader(24))
     add_weights(digest, model)
+    model = Careful()
+    profiled = fit_with_care(model)
+    add_weights(digest, model)
     print()
-    print(json.dumps({"digest": digest.hexdigest(), "calls": calls}))
+    print(json.dumps({"digest": digest.hexdigest(), "calls": calls, "steps": watch.steps,
+                      "profiled": profiled, "told": Looks.told}))
 
 
 main()

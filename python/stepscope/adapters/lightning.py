@@ -1,7 +1,8 @@
-"""Lightning 2: fit with its epochs, steps and validation; callbacks, loggers and the hooks of modules.
+"""Lightning 2: fit with its epochs, steps and validation; callbacks, loggers, and what modules, data
+modules and strategies do themselves.
 
-What happens in a step is told by adapters/torch.py. Callbacks, loggers and modules are anybody's
-classes; a trainer knows all of them when it calls the hook `setup`.
+What happens in a step is told by adapters/torch.py. All of these are anybody's classes; a trainer knows
+them when it calls the hook `setup`, and its modules when it has data prepared.
 """
 
 import math
@@ -28,8 +29,27 @@ _OF_STATE = ("on_save_checkpoint", "on_load_checkpoint", "state_dict", "load_sta
 _OF_MODULE = ("on_before_batch_transfer", "on_after_batch_transfer",
               "on_validation_model_eval", "on_validation_model_train",
               "on_validation_model_zero_grad")
+_OF_DATA = ("on_before_batch_transfer", "on_after_batch_transfer", "on_exception")
 _OF_LOGGER = ("log_metrics", "log_hyperparams", "log_graph", "save", "finalize",
               "after_save_checkpoint")
+
+# What a class does itself instead of the trainer, and the stage of that.
+_MODULE_WORK = {
+    "configure_model": "setup", "configure_optimizers": "setup",
+    "backward": "backward", "optimizer_step": "optimizer", "optimizer_zero_grad": "optimizer",
+    "configure_gradient_clipping": "optimizer", "lr_scheduler_step": "optimizer",
+}
+_DATA_WORK = {
+    **{name: "setup" for name in ("prepare_data", "train_dataloader", "val_dataloader",
+                                  "test_dataloader", "predict_dataloader")},
+    "transfer_batch_to_device": "transfer",
+}
+_STRATEGY_WORK = {
+    "batch_to_device": "transfer", "backward": "backward", "optimizer_step": "optimizer",
+    "training_step": "forward", "validation_step": "forward", "test_step": "forward",
+    "predict_step": "forward",
+}
+_STRATEGY_SAVES = {"save_checkpoint": "checkpoint", "load_checkpoint": "checkpoint"}
 
 _loop = Loop()
 
@@ -80,26 +100,68 @@ def _logger_row(name):
     return method_row(name, outermost="lightning logger")
 
 
+def _work_row(stages, whose=""):
+    """A call of the same work inside, as by super(), is part of it; that of another class is not if
+    `whose` differs. What an optimizer step calls are other works of its stage."""
+    def row(name):
+        stage = stages[name]
+        flags = () if stage != "forward" else ("train" if name == "training_step" else "eval",)
+        return method_row(name, stage, flags=flags, outermost="lightning %s%s" % (
+            whose, name if stage == "optimizer" else stage))
+    return row
+
+
+def _hook_callbacks(package, trainer):
+    callback = sys.modules[package + ".callbacks.callback"].Callback
+    saver = sys.modules[package + ".callbacks.checkpoint"].Checkpoint
+    logger = sys.modules[package + ".loggers.logger"].Logger
+    for one in trainer.callbacks:
+        # What a checkpoint callback saves is cut out of the step; around it, it is only a name.
+        row = _callback_row("user" if isinstance(one, saver) else "callback")
+        hook_methods(one, callback, row, (*_TRAINS, *_EVALUATES), "function")
+        hook_methods(one, callback, row, _OF_STATE)
+    for one in trainer.loggers:
+        hook_methods(one, logger, _logger_row, _OF_LOGGER)
+
+
+def _hook_modules(package, trainer):
+    """All of their hooks are called as f(*args)."""
+    module = sys.modules[package + ".core.module"].LightningModule
+    data = sys.modules[package + ".core.datamodule"].LightningDataModule
+    work = {**_MODULE_WORK, **_DATA_WORK}
+    of_state = "on_save_checkpoint", "on_load_checkpoint"
+    hook_methods(trainer.lightning_module, module, _callback_row("callback"),
+                 (*_TRAINS, *_EVALUATES, *_OF_MODULE, *of_state), "function")
+    hook_methods(trainer.lightning_module, module, _work_row(work), work, "function")
+    if trainer.datamodule is not None:
+        work = {**_DATA_WORK, "setup": "setup", "teardown": "setup"}
+        hook_methods(trainer.datamodule, data, _callback_row("callback"),
+                     (*_OF_DATA, *_OF_STATE), "function")
+        hook_methods(trainer.datamodule, data, _work_row(work), work, "function")
+
+
+def _hook_strategy(package, trainer):
+    """Not those of Lightning: what they do is the trainer's own work."""
+    own = next(kind for kind in type(trainer.strategy).__mro__
+               if kind.__module__.startswith(package))
+    hook_methods(trainer.strategy, own, _work_row(_STRATEGY_WORK, "strategy, "), _STRATEGY_WORK,
+                 "function")
+    hook_methods(trainer.strategy, own, _work_row(_STRATEGY_SAVES, "strategy, "), _STRATEGY_SAVES)
+
+
 def _find_classes(package):
     """Called with what the trainer has when it starts: its classes are hooked, once."""
 
     def has_all(arguments):
-        trainer = arguments[0]
-        callback = sys.modules[package + ".callbacks.callback"].Callback
-        saver = sys.modules[package + ".callbacks.checkpoint"].Checkpoint
-        logger = sys.modules[package + ".loggers.logger"].Logger
-        module = sys.modules[package + ".core.module"].LightningModule
-        for one in trainer.callbacks:
-            # What a checkpoint callback saves is cut out of the step; around it, it is only a name.
-            row = _callback_row("user" if isinstance(one, saver) else "callback")
-            hook_methods(one, callback, row, (*_TRAINS, *_EVALUATES), "function")
-            hook_methods(one, callback, row, _OF_STATE)
-        for one in trainer.loggers:
-            hook_methods(one, logger, _logger_row, _OF_LOGGER)
-        hook_methods(trainer.lightning_module, module, _callback_row("callback"),
-                     (*_TRAINS, *_EVALUATES, *_OF_MODULE), "function")
+        _hook_callbacks(package, arguments[0])
+        _hook_modules(package, arguments[0])
+        _hook_strategy(package, arguments[0])
 
     return has_all
+
+
+def _find_data(package):
+    return lambda arguments: _hook_modules(package, arguments[0].trainer)
 
 
 def rows(package):
@@ -112,6 +174,8 @@ def rows(package):
     return (
         Hook(package + ".trainer.call:_call_setup_hook", "", "setup",
              before=_find_classes(package)),
+        Hook(package + ".trainer.connectors.data_connector:_DataConnector.prepare_data", "",
+             "prepare_data", before=_find_data(package)),
         Hook(fit + "run", "", "fit", outermost="lightning fit", before=_begin_fit,
              after=_end_fit),
         Hook(fit + "on_run_start", "", "plan", before=_tell_plan),
@@ -131,9 +195,9 @@ def rows(package):
         Hook(strategy + "predict_step", "forward", "predict_step", technique="function",
              flags=("eval",)),
         Hook(module + "configure_gradient_clipping", "optimizer", "configure_gradient_clipping",
-             technique="function"),
+             technique="function", outermost="lightning configure_gradient_clipping"),
         Hook(module + "lr_scheduler_step", "optimizer", "lr_scheduler_step",
-             technique="function"),
+             technique="function", outermost="lightning lr_scheduler_step"),
 
         Hook(trainer + "_run_sanity_check", "eval", "sanity check", outermost=evaluation),
         Hook(package + ".loops.evaluation_loop:_EvaluationLoop.run", "eval", "evaluation",
