@@ -1,8 +1,9 @@
 """Hugging Face: a Trainer, then a loop with Accelerate, which time what they do themselves.
 
-The last line printed is JSON: a digest of the weights, and seconds of each call by the name that the
-report should have for it."""
+The last line printed is JSON: a digest of the weights, seconds of each call by the name that the report
+should have for it, and seconds in callbacks of each step of the Trainer."""
 
+import contextlib
 import hashlib
 import json
 import time
@@ -10,12 +11,13 @@ import warnings
 
 import torch
 from accelerate import Accelerator
-from stopwatch import calls, timed
+from stopwatch import Stopwatch, calls, timed
 from torch import nn
 from torch.utils.data import DataLoader, Dataset
 from transformers import Trainer, TrainerCallback, TrainingArguments
 
 warnings.simplefilter("ignore")
+watch = Stopwatch()
 
 
 class Numbers(Dataset):
@@ -49,19 +51,21 @@ class Waits(Base):
     """The method of the class that it derives from is part of its own."""
 
     def on_step_begin(self, args, state, control, **more):
-        with timed("Waits.on_step_begin", 1):
+        watch.next_step()
+        with watch.stage("callback"), timed("Waits.on_step_begin", 1):
             pass
 
     def on_step_end(self, args, state, control, **more):
-        with timed("Waits.on_step_end", 5):
+        with watch.stage("callback"), timed("Waits.on_step_end", 1, 5, 20):
             super().on_step_end(args, state, control, **more)
 
     def on_substep_end(self, args, state, control, **more):
-        with timed("Waits.on_substep_end", 1):
+        with watch.stage("callback"), timed("Waits.on_substep_end", 1):
             pass
 
-    def on_log(self, args, state, control, **more):
-        with timed("Waits.on_log", 5):
+    def on_log(self, args, state, control, logs, **more):
+        in_a_step = watch.stage("callback") if "loss" in logs else contextlib.nullcontext()
+        with in_a_step, timed("Waits.on_log", 1, 5, 20):
             pass
 
     def on_epoch_end(self, args, state, control, **more):
@@ -82,6 +86,14 @@ class Mine(Trainer):
         with timed("Mine.evaluate", 20):
             return super().evaluate(*args, **more)
 
+    def predict(self, *args, **more):
+        with timed("Mine.predict", 20):
+            return super().predict(*args, **more)
+
+    def log(self, *args, **more):
+        with timed("Mine.log", 1):
+            return super().log(*args, **more)
+
     def _save_checkpoint(self, *args, **more):
         with timed("Mine._save_checkpoint", 20):
             return super()._save_checkpoint(*args, **more)
@@ -100,10 +112,13 @@ def with_trainer():
     scheduler = torch.optim.lr_scheduler.LambdaLR(optimizer, lambda step: 0.9 ** step)
     args = TrainingArguments(
         "out", num_train_epochs=2, per_device_train_batch_size=4, gradient_accumulation_steps=2,
-        eval_strategy="steps", eval_steps=4, logging_steps=3, save_steps=6, use_cpu=True,
+        eval_strategy="steps", eval_steps=4, logging_steps=1, save_steps=6, use_cpu=True,
         report_to=[], disable_tqdm=True, seed=1)
-    Mine(model, args, train_dataset=Numbers(44), eval_dataset=Numbers(12), callbacks=[Waits()],
-         optimizers=(optimizer, scheduler)).train()
+    trainer = Mine(model, args, train_dataset=Numbers(44), eval_dataset=Numbers(12),
+                   callbacks=[Waits()], optimizers=(optimizer, scheduler))
+    trainer.train()
+    trainer.predict(Numbers(12))
+    trainer.save_model("saved")
     return model
 
 
@@ -135,7 +150,7 @@ def main():
         for parameter in model.parameters():
             digest.update(parameter.detach().numpy().tobytes())
     print()
-    print(json.dumps({"digest": digest.hexdigest(), "calls": calls}))
+    print(json.dumps({"digest": digest.hexdigest(), "calls": calls, "steps": watch.steps}))
 
 
 main()

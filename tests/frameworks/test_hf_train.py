@@ -3,8 +3,12 @@ script."""
 
 import unittest
 
-from framework import counts_of, last_line
+from framework import counts_of, last_line, spans_of
 from truth import TruthTest
+
+STAGES = {"Waits.on_step_end": "callback", "Waits.on_log": "callback", "Mine.compute_loss": "forward",
+          "Mine.evaluate": "eval", "Mine.predict": "infer", "Mine._save_checkpoint": "checkpoint",
+          "Mine.save_model": "checkpoint", "Mine.log": "user"}
 
 
 class Train(TruthTest):
@@ -15,7 +19,9 @@ class Train(TruthTest):
         report = self.report()
         self.check_loops(report)
         self.check_spans(report, counts_of(report))
+        self.check_stages(report)
         self.assert_calls(printed["calls"])
+        self.assert_steps(self.steps()[:12], printed["steps"], ("callback",))
         self.assert_all_hooked()
 
     def check_loops(self, report):
@@ -32,11 +38,22 @@ class Train(TruthTest):
             self.assertGreater(trainer["books"][segment], 0, segment)
         self.assertEqual(accelerate["books"]["eval_ns"], 0)
 
+    def check_stages(self, report):
+        spans = {".".join(key): span for key, span in spans_of(report).items()}
+        self.assertEqual({name: spans[name]["stage"] for name in STAGES if name in spans}, STAGES)
+        self.assertEqual(report["books"]["infer_ns"], spans["Mine.predict"]["total_ns"])
+        places = {name: {place["place"]: place["count"] for place in spans[name]["loop"]}
+                  for name in ("Waits.on_step_end", "Waits.on_log")}
+        self.assertEqual(places, {"Waits.on_step_end": {"step": 12},
+                                  "Waits.on_log": {"step": 12, "eval": 3, "between": 1}})
+
     def check_spans(self, report, counts):
         for key, count in ((("Mine", "get_batch_samples"), 12), (("", "backward"), 22 + 14),
                            (("Slow", "step"), 12), (("SGD", "step"), 8),
                            (("LambdaLR", "step"), 1 + 12),  # one when it is made
                            (("AcceleratedScheduler", "step"), 14), (("", "save_state"), 1),
+                           (("Mine", "predict"), 1), (("Mine", "save_model"), 1),
+                           (("Mine", "log"), 12 + 3 + 1),  # of steps, evaluations, all at the end
                            (("DefaultFlowCallback", "on_step_end"), 12)):
             self.assertEqual(counts.get(key), count, key)
         scopes = {(span["object"], span["name"]): span["scope"] for span in report["spans"]}
