@@ -8,15 +8,32 @@
 
 #include "supervise/proc_text.h"
 
+static int open_again(const char *path)
+{
+    int fd;
+
+    do
+        fd = open(path, O_RDONLY | O_CLOEXEC);
+    while (fd < 0 && errno == EINTR);
+    return fd;
+}
+
+bool proc_file_is_passing(const struct proc_file *file)
+{
+    return file->error == EMFILE || file->error == ENFILE || file->error == ENOMEM ||
+           file->error == EAGAIN || file->error == EBUSY;
+}
+
 bool proc_file_read(struct proc_file *file, const char *path, char *out, size_t size)
 {
     ssize_t length = -1;
 
     out[0] = '\0';
-    if (file->error)
+    if (file->error && !proc_file_is_passing(file))
         return false;
+    file->error = 0;
     if (!file->fd_plus_1)
-        file->fd_plus_1 = open(path, O_RDONLY | O_CLOEXEC) + 1;
+        file->fd_plus_1 = open_again(path) + 1;
     if (file->fd_plus_1)
         do
             length = pread(file->fd_plus_1 - 1, out, size - 1, 0);
@@ -44,6 +61,8 @@ void proc_file_close(struct proc_file *file)
 
 enum ss_system_state proc_file_state(const struct proc_file *file)
 {
+    if (proc_file_is_passing(file))
+        return SS_SYSTEM_VALUE;
     return file->error == EACCES || file->error == EPERM ? SS_SYSTEM_DENIED
                                                          : SS_SYSTEM_ABSENT;
 }

@@ -14,7 +14,7 @@ enum { PROC_TEXT_SIZE = 65536 }; /* longer ones are cut */
 
 struct proc_file {
     int fd_plus_1; /* 0: not open */
-    int error;     /* errno of the first failure: it is not tried again */
+    int error; /* errno of the last failure: it is tried again only if that may pass */
 };
 
 /* Reads the file into `out`, terminated. Of one that is cut, the last line that fits is the last. The path
@@ -22,7 +22,11 @@ struct proc_file {
 bool proc_file_read(struct proc_file *file, const char *path, char *out, size_t size);
 void proc_file_close(struct proc_file *file);
 
-/* What it means for its counters that a read failed, or gave what could not be understood. */
+/* Whether the last read failed for a reason of ours (descriptors, memory), and not of the file. */
+bool proc_file_is_passing(const struct proc_file *file);
+
+/* What it means for its counters that a read failed, or gave what could not be understood; SS_SYSTEM_VALUE: that
+ * there is none just now. */
 enum ss_system_state proc_file_state(const struct proc_file *file);
 
 /* The same for a file that is read once. */

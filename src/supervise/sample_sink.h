@@ -23,10 +23,13 @@ static inline void sample_value(struct sample_sink *sink, enum ss_counter_id cou
     sample_put(sink, counter, SS_SYSTEM_VALUE, subject, value);
 }
 
-/* A counter that is not there, or that we may not read: said once. */
+/* A counter that is not there, or that we may not read: said once. One that has a value, but none just now, is
+ * passed over. */
 static inline void sample_missing(struct sample_sink *sink, enum ss_counter_id counter,
                                   enum ss_system_state state)
 {
+    if (state == SS_SYSTEM_VALUE)
+        return;
     if (sink->told[counter] == 0)
         sample_file_put(sink->file, counter, state, 0, sink->time_ns, 0);
     sink->told[counter] = (uint8_t)(state + 1);

@@ -278,6 +278,7 @@ void samples_end(struct samples *samples, const struct rusage *usage)
     take_last(samples, usage);
     source_gpus_stop(&samples->gpus);
     sample_file_end(samples->file);
+    source_clocks_release(&samples->clocks);
     source_threads_release(&samples->threads);
     source_tree_release(&samples->tree);
     free(samples->dir);

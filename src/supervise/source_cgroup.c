@@ -12,12 +12,12 @@ static void look(struct source_cgroup *source)
     char path[64], text[4096];
     struct proc_file file = {0};
 
-    source->looked = true;
     snprintf(path, sizeof path, "/proc/%ld/cgroup", (long)source->command);
     if (proc_file_read(&file, path, text, sizeof text)) {
         source->cpu = cgroup_limit_cpu(ROOT, text);
         source->memory = cgroup_limit_memory(ROOT, text);
     }
+    source->looked = !proc_file_is_passing(&file);
     source->unseen = proc_file_state(&file);
     proc_file_close(&file);
 }

@@ -6,77 +6,124 @@
 #include "supervise/proc_text.h"
 #include "supervise/sources.h"
 
-static bool read_count(struct proc_file *file, const char *path, uint64_t *out)
-{
-    char text[64], *end;
+#define FOLDER "/sys/devices/system/cpu"
 
+static bool read_count(struct proc_file *file, size_t core, const char *name,
+                       uint64_t *out)
+{
+    char path[128], text[64], *end;
+
+    snprintf(path, sizeof path, FOLDER "/cpu%zu/%s", core, name);
     if (!proc_file_read(file, path, text, sizeof text))
         return false;
     *out = strtoull(text, &end, 10);
     return end != text;
 }
 
-static size_t core_count(void)
+static uint64_t package_of(size_t core)
+{
+    struct proc_file file = {0};
+    uint64_t package = 0; /* where nobody tells, there is one */
+
+    (void)read_count(&file, core, "topology/physical_package_id", &package);
+    proc_file_close(&file);
+    return package;
+}
+
+/* Its count is repeated for each core of a package: that of the first one is read. */
+static bool is_first_of_package(const struct source_clocks *source, size_t core)
+{
+    for (size_t i = 0; i < core; i++)
+        if (source->core[i].package_id == source->core[core].package_id)
+            return false;
+    return true;
+}
+
+static void look(struct source_clocks *source)
 {
     const long count = sysconf(_SC_NPROCESSORS_CONF);
+    const size_t cores = count < 1             ? 1
+                         : count > CLOCKS_MOST ? CLOCKS_MOST
+                                               : (size_t)count;
 
-    return count < 1 ? 1 : count > CLOCKS_MOST ? CLOCKS_MOST : (size_t)count;
+    source->core = calloc(cores, sizeof *source->core);
+    if (!source->core)
+        return;
+    source->count = cores;
+    for (size_t i = 0; i < cores; i++) {
+        source->core[i].package_id = package_of(i);
+        source->core[i].tells_package = is_first_of_package(source, i);
+    }
 }
 
-static void read_frequencies(struct source_clocks *source, struct sample_sink *sink)
+/* What a machine with many cores would keep open is opened each time. */
+static void close_some(const struct source_clocks *source, struct proc_file *file)
 {
-    bool found = false;
-    char path[96];
+    if (source->count > CLOCKS_AT_ONCE && !file->error)
+        proc_file_close(file);
+}
+
+/* Since its first look: what a core had counted before is none of ours. */
+static void count_events(struct source_clocks *source, struct throttle_count *count,
+                         size_t core, const char *name)
+{
+    uint64_t now;
+
+    if (!read_count(&count->file, core, name, &now))
+        return;
+    if (count->is_known && now > count->last)
+        source->throttles += now - count->last;
+    count->last = now;
+    count->is_known = source->tells_throttles = true;
+}
+
+static void read_core(struct source_clocks *source, size_t number,
+                      struct sample_sink *sink)
+{
+    struct core_clock *core = &source->core[number];
     uint64_t khz;
 
-    for (size_t i = 0; i < source->cores; i++) {
-        snprintf(path, sizeof path,
-                 "/sys/devices/system/cpu/cpu%zu/cpufreq/scaling_cur_freq", i);
-        if (!read_count(&source->frequency[i], path, &khz))
-            continue;
-        sample_value(sink, SS_COUNTER_ID_CPU_FREQUENCY, i, (double)khz * 1000);
-        found = true;
-    }
-    if (!found)
-        sample_missing(sink, SS_COUNTER_ID_CPU_FREQUENCY,
-                       proc_file_state(&source->frequency[0]));
+    if (read_count(&core->frequency, number, "cpufreq/scaling_cur_freq", &khz))
+        sample_value(sink, SS_COUNTER_ID_CPU_FREQUENCY, number, (double)khz * 1000);
+    count_events(source, &core->own, number, "thermal_throttle/core_throttle_count");
+    if (core->tells_package)
+        count_events(source, &core->package, number,
+                     "thermal_throttle/package_throttle_count");
+    close_some(source, &core->frequency);
+    close_some(source, &core->own.file);
+    close_some(source, &core->package.file);
 }
 
-/* That of a package is repeated for each of its cores: counted once, of the first. */
-static void read_throttles(struct source_clocks *source, struct sample_sink *sink)
-{
-    uint64_t count, sum = 0;
-    bool found = false;
-    char path[96];
-
-    for (size_t i = 0; i < source->cores; i++) {
-        snprintf(path, sizeof path,
-                 "/sys/devices/system/cpu/cpu%zu/thermal_throttle/core_throttle_count",
-                 i);
-        if (!read_count(&source->throttles[i], path, &count))
-            continue;
-        sum += count;
-        found = true;
-    }
-    if (read_count(&source->package,
-                   "/sys/devices/system/cpu/cpu0/thermal_throttle/package_throttle_count",
-                   &count)) {
-        sum += count;
-        found = true;
-    }
-    if (found)
-        sample_value(sink, SS_COUNTER_ID_CPU_THROTTLES, 0, (double)sum);
-    else
-        sample_missing(sink, SS_COUNTER_ID_CPU_THROTTLES,
-                       proc_file_state(&source->throttles[0]));
-}
-
+/* Of many cores some in turn: to ask one for its clock may interrupt it. */
 void source_clocks_read(void *state, struct sample_sink *sink)
 {
     struct source_clocks *source = state;
 
-    if (source->cores == 0)
-        source->cores = core_count();
-    read_frequencies(state, sink);
-    read_throttles(state, sink);
+    if (source->count == 0)
+        look(source);
+    if (source->count == 0)
+        return;
+    for (size_t i = 0; i < source->count && i < CLOCKS_AT_ONCE; i++) {
+        read_core(source, source->next, sink);
+        source->next = (source->next + 1) % source->count;
+    }
+    if (!sink->told[SS_COUNTER_ID_CPU_FREQUENCY])
+        sample_missing(sink, SS_COUNTER_ID_CPU_FREQUENCY,
+                       proc_file_state(&source->core[0].frequency));
+    if (source->tells_throttles)
+        sample_value(sink, SS_COUNTER_ID_CPU_THROTTLES, 0, (double)source->throttles);
+    else
+        sample_missing(sink, SS_COUNTER_ID_CPU_THROTTLES,
+                       proc_file_state(&source->core[0].own.file));
+}
+
+void source_clocks_release(struct source_clocks *source)
+{
+    for (size_t i = 0; i < source->count; i++) {
+        proc_file_close(&source->core[i].frequency);
+        proc_file_close(&source->core[i].own.file);
+        proc_file_close(&source->core[i].package.file);
+    }
+    free(source->core);
+    *source = (struct source_clocks){0};
 }

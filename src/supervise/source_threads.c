@@ -58,7 +58,7 @@ static void read_switches(struct thread_source *thread, uint64_t subject,
     sample_missing(sink, SS_COUNTER_ID_THREAD_PREEMPTIONS, missing);
 }
 
-/* False: it has ended. */
+/* False: it has ended. A file that could not be opened for a reason of ours says nothing. */
 static bool read_thread(struct thread_source *thread, struct sample_sink *sink)
 {
     const uint64_t subject = (uint64_t)thread->pid << 32 | (uint64_t)thread->tid;
@@ -67,7 +67,7 @@ static bool read_thread(struct thread_source *thread, struct sample_sink *sink)
 
     if (!read_file(&thread->stat, thread, "stat", text, sizeof text) ||
         !proc_text_process(text, &stat))
-        return false;
+        return proc_file_is_passing(&thread->stat);
     sample_value(sink, SS_COUNTER_ID_THREAD_STATE, subject, state_of(stat.state));
     read_times(thread, subject, sink);
     if (thread->rounds++ % ROUNDS_OF_SWITCHES == 0) /* a long text, for two numbers */

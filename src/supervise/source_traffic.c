@@ -1,5 +1,6 @@
 /* Bytes to and from the disks and networks of the machine. */
 #include <dirent.h>
+#include <errno.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -16,7 +17,8 @@ static void find_disks(struct source_traffic *source)
     struct dirent *entry;
     char path[64 + DISK_NAME_SIZE];
 
-    source->looked = true;
+    source->looked =
+        dir || (errno != EMFILE && errno != ENFILE && errno != ENOMEM); /* not just now */
     while (dir && source->disk_count < DISKS_MOST && (entry = readdir(dir))) {
         const size_t length = strlen(entry->d_name);
         if (entry->d_name[0] == '.' || length >= DISK_NAME_SIZE)
@@ -38,6 +40,8 @@ static void read_disks(struct source_traffic *source, struct sample_sink *sink)
 
     if (!source->looked)
         find_disks(source);
+    if (!source->looked)
+        return;
     if (source->disk_count &&
         proc_file_read(&source->disks, "/proc/diskstats", text, sizeof text))
         for (size_t i = 0; i < source->disk_count; i++)

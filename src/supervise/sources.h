@@ -27,12 +27,26 @@ struct source_memory { /* /proc/meminfo, /proc/vmstat */
 };
 void source_memory_read(void *source, struct sample_sink *sink);
 
-enum { CLOCKS_MOST = 64 };
+enum { CLOCKS_MOST = 4096, CLOCKS_AT_ONCE = 64 };
+struct throttle_count {
+    struct proc_file file;
+    bool is_known;
+    uint64_t last;
+};
+struct core_clock {
+    struct proc_file frequency;
+    struct throttle_count own, package;
+    uint64_t package_id;
+    bool tells_package; /* for all cores of its package */
+};
 struct source_clocks { /* /sys/devices/system/cpu */
-    size_t cores;
-    struct proc_file frequency[CLOCKS_MOST], throttles[CLOCKS_MOST], package;
+    struct core_clock *core;
+    size_t count, next; /* cores; the one to be read next */
+    bool tells_throttles;
+    uint64_t throttles; /* of all, since they were looked at first */
 };
 void source_clocks_read(void *source, struct sample_sink *sink);
+void source_clocks_release(struct source_clocks *source);
 
 struct source_cgroup { /* the cgroup that holds the command down most */
     pid_t command;

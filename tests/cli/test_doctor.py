@@ -107,6 +107,41 @@ class Json(DoctorTest):
         self.assertEqual(self.lines["time: reads"]["state"], "warn" if read > 100 else "ok")
 
 
+class Governor(DoctorTest):
+    """Files of the kernel that virtual machines do not have."""
+
+    PLACE = "/sys/devices/system/cpu"
+
+    def governed_by(self, word):
+        """The line on a machine whose cores are governed so."""
+        folder = self.path("cpu-" + word)
+        for core in os.sched_getaffinity(0):
+            place = f"{folder}/cpu{core}/cpufreq"
+            os.makedirs(place)
+            for name, text in (("scaling_governor", word), ("scaling_cur_freq", "2400000"),
+                               ("cpuinfo_max_freq", "3600000")):
+                with open(f"{place}/{name}", "w", encoding="ascii") as file:
+                    file.write(text + "\n")
+        command = ["unshare", "--mount", "sh", "-c", f'mount --bind "$0" {self.PLACE} && exec "$@"',
+                   folder]
+        if subprocess.run([*command, "true"], stderr=subprocess.DEVNULL, check=False).returncode:
+            self.skipTest("no mount can be made here")
+        done = subprocess.run([*command, PROGRAM, "doctor", "--json"], stdout=subprocess.PIPE,
+                              env=environment(PATH=os.environ["PATH"]), check=False, text=True)
+        self.parsed(done.stdout)
+        return self.lines["cores: governor"]
+
+    def test_a_clock_that_follows_the_load_is_a_warning(self):
+        line = self.governed_by("powersave")
+        self.assertEqual((line["state"], line["value"]), ("warn", 2.4e9))
+        self.assertRegex(line["text"], r"powersave, core \d+ at 2\.40 of 3\.60 GHz")
+        self.assertIn("performance", line["advice"])
+
+    def test_one_that_does_not_is_fine(self):
+        line = self.governed_by("performance")
+        self.assertEqual((line["state"], line["advice"]), ("ok", None))
+
+
 class Text(DoctorTest):
     def text(self, *arguments, code=FINE, **variables):
         return self.check(["doctor", *arguments], code, stderr="",

@@ -179,6 +179,62 @@ class Harmless(SamplesTest):
             return struct.unpack("<5Q", file.read(40))
 
 
+class Clocks(SamplesTest):
+    """Files of the kernel on the clocks of cores, which virtual machines do not have."""
+
+    CORES, PACKAGES = 130, 2
+    PLACE = "/sys/devices/system/cpu"
+
+    def setUp(self):
+        super().setUp()
+        self.need("unshare", "-m", "mount", "--bind", self.folder, self.PLACE)
+        for name in ("possible", "present", "online"):
+            self.tell(name, f"0-{self.CORES - 1}")
+        for core in range(self.CORES):
+            self.tell(f"cpu{core}/cpufreq/scaling_cur_freq", 3000000 + core)
+            self.tell(f"cpu{core}/topology/physical_package_id", core * self.PACKAGES // self.CORES)
+            self.tell(f"cpu{core}/thermal_throttle/core_throttle_count", core)
+            self.tell(f"cpu{core}/thermal_throttle/package_throttle_count", 1000)
+
+    def tell(self, name, value):
+        """As the kernel does: whoever reads finds the old value or the new one."""
+        path = self.path("cpu", name)
+        os.makedirs(os.path.dirname(path), exist_ok=True)
+        with open(path + ".new", "w", encoding="ascii") as file:
+            file.write(f"{value}\n")
+        os.rename(path + ".new", path)
+
+    def readings(self, counter):
+        """Values by subject, in their order."""
+        found = {}
+        for line in map(json.loads, self.stepscope("dump", "--json", LATEST).stdout.splitlines()):
+            if line["kind"] == "system" and line["name"] == counter:
+                found.setdefault(line["subject"], []).append(line["value"])
+        return found
+
+    def test_clocks_of_all_cores_and_heat_of_all_packages(self):
+        hide = 'mount --bind "$0" %s && exec "$@"' % self.PLACE
+        run = subprocess.Popen(["unshare", "-m", "sh", "-c", hide, self.path("cpu"), PROGRAM, "run",
+                                "--quiet", "--", "/bin/cat"], cwd=self.folder, env=environment(),
+                               stdin=subprocess.PIPE)
+        self.addCleanup(run.communicate)
+        self.sample_file()
+        wait_until(lambda: len(self.readings("cpu.frequency")) == self.CORES, "all cores")
+        for core in range(self.CORES):
+            self.tell(f"cpu{core}/thermal_throttle/package_throttle_count", 1001)
+        self.tell(f"cpu{self.CORES - 1}/thermal_throttle/core_throttle_count", self.CORES + 4)
+        wait_until(lambda: self.readings("cpu.throttles")[0][-1] == 5 + self.PACKAGES, "all events")
+        run.communicate()
+        self.assertEqual(run.returncode, 0)
+        clocks = self.readings("cpu.frequency")
+        self.assertEqual({core: set(values) for core, values in clocks.items()},
+                         {core: {(3000000 + core) * 1e3} for core in range(self.CORES)})
+        events = self.readings("cpu.throttles")[0]
+        self.assertEqual((events[0], events[-1]), (0, 5 + self.PACKAGES))
+        item = self.stamp(self.report())["heat"]
+        self.assertEqual((item["value"], item["level"] in ("note", "warn")), (5 + self.PACKAGES, True))
+
+
 class Gpus(SamplesTest):
     SCRIPT = ("count.0 1\nutilization.0 40\nutilization_memory.0 25\n"
               "power.0 312500\ntemperature.0 71\n")
