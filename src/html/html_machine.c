@@ -101,4 +101,5 @@ void html_machine(struct html_page *page)
         put_chart(page, &rows.row[i], end - i);
     }
     report_loop_states(&page->report);
+    report_gpu_holds(&page->report);
 }

@@ -147,10 +147,14 @@ static void add_gpu_rows(struct choice *choice)
         const char *label, *unit;
         double size;
     } rows[] = {{SS_COUNTER_ID_GPU_BUSY, "busy", "%", 0.01},
+                {SS_COUNTER_ID_GPU_MEMORY_BUSY, "memory busy", "%", 0.01},
                 {SS_COUNTER_ID_GPU_MEMORY_USED, "memory", "GB", 1073741824},
                 {SS_COUNTER_ID_GPU_CLOCK, "clock", "GHz", 1e9},
+                {SS_COUNTER_ID_GPU_MEMORY_CLOCK, "memory clock", "GHz", 1e9},
                 {SS_COUNTER_ID_GPU_POWER, "power", "W", 1},
-                {SS_COUNTER_ID_GPU_TEMPERATURE, "heat", "C", 1}};
+                {SS_COUNTER_ID_GPU_TEMPERATURE, "heat", "C", 1},
+                {SS_COUNTER_ID_GPU_RECEIVED, "PCIe in", "MB/s", 1048576},
+                {SS_COUNTER_ID_GPU_SENT, "PCIe out", "MB/s", 1048576}};
     const struct snap_resources *resources = &choice->snapshot->resources;
     char label[64];
 

@@ -5,7 +5,7 @@
 
 #include "model/snapshot.h"
 
-enum { MACHINE_ROWS_MOST = 128 };
+enum { MACHINE_ROWS_MOST = 192 }; /* 16 GPUs have 144 */
 
 struct machine_row {
     char label[64];                /* "command" */

@@ -1,9 +1,11 @@
 #include "output/report_resources.h"
 
+#include <inttypes.h>
 #include <math.h>
 
 #include "base/text.h"
 #include "base/units.h"
+#include "diagnose/gpu_held.h"
 #include "output/machine_rows.h"
 #include "output/numbers.h"
 #include "output/table.h"
@@ -86,6 +88,23 @@ void report_loop_states(struct report *report)
     }
 }
 
+void report_gpu_holds(struct report *report)
+{
+    const struct snapshot *snapshot = report->input->snapshot;
+    struct buf *value = &report->page.value;
+    char reasons[GPU_HELD_SIZE];
+
+    for (size_t i = 0; i < snapshot->resources.count; i++) {
+        const struct snap_resource *row = &snapshot->resources.rows[i];
+        if (row->counter == SS_COUNTER_ID_GPU_CLOCK &&
+            gpu_held_text(reasons, snapshot, row->subject)[0])
+            buf_printf(value, "%sthe clock of GPU %" PRIu64 " by %s of the time",
+                       value->size > 0 ? "; " : "", row->subject, reasons);
+    }
+    if (value->size > 0)
+        page_field(&report->page, "Held");
+}
+
 void report_resources(struct report *report)
 {
     struct machine_rows rows;
@@ -108,6 +127,7 @@ void report_resources(struct report *report)
         table_print(&table, &report->page, report->style);
     table_release(&table);
     report_loop_states(report);
+    report_gpu_holds(report);
 }
 
 static void put_row(struct json *json, const struct snap_resource *row)

@@ -6,9 +6,11 @@
 #include "base/json.h"
 #include "output/report_parts.h"
 
-/* All of it; the last part alone: how much of each stage the loop's thread ran. */
+/* All of it; what follows the rows alone: how much of each stage the loop's thread ran, and what held the
+ * clocks of GPUs. */
 void report_resources(struct report *report);
 void report_loop_states(struct report *report);
+void report_gpu_holds(struct report *report);
 void report_json_resources(struct json *json, const struct snapshot *snapshot);
 
 /* All of the stamp; what is worth a line of the summary, onto the page. */

@@ -201,6 +201,18 @@ class Scripted(ReportTest):
                                            delta=0.015)
 
 
+class Rows(ReportTest):
+    def test_what_is_known_of_a_gpu_is_shown(self):
+        gpu = [OWN_GPU, *SLOW_GPU, ("gpu.memory_busy", 0, gauge(0.35)), ("gpu.memory_clock", 0, gauge(1.6e9)),
+               ("gpu.received", 0, gauge(300 << 20)), ("gpu.sent", 0, gauge(20 << 20)),
+               ("gpu.held_power", 0, gauge(0, 1)), ("gpu.held_heat", 0, gauge(0))]
+        text = self.report(run=self.make_run(p=train(), s=samples(CORES + QUIET + gpu)))
+        for label, value in (("memory busy, %", "35.0"), ("memory clock, GHz", "1.60"),
+                             ("PCIe in, MB/s", "300"), ("PCIe out, MB/s", "20.0")):
+            self.assertRegex(text, rf"(?m)^ *GPU 0 {label} .* {value} +{value}$")
+        self.assertRegex(text, r"(?m)^Held +the clock of GPU 0 by power cap 50 % of the time$")
+
+
 class Stamp(ReportTest):
     """The line of the summary that says whether times can be trusted."""
 
