@@ -376,7 +376,7 @@ static void judge_cost(struct judge *judge)
 
     if (!isfinite(cost.step)) {
         add(judge, "cost", beside > VALIDITY_OK ? beside : VALIDITY_UNSEEN, NAN, "share",
-            "what recording cost a step is not known; %.2f %% of a core beside it",
+            "what recording cost a step is not known, and it took %.2f %% of a core",
             100 * cost.beside);
         return;
     }

@@ -10,6 +10,7 @@
 #include "base/size.h"
 #include "supervise/now.h"
 #include "supervise/sample_file.h"
+#include "supervise/sample_pace.h"
 #include "supervise/sources.h"
 
 enum {
@@ -18,12 +19,9 @@ enum {
     WATCHED_MOST = 4,      /* processes without a loop */
     RECORDERS_MOST = 1024, /* processes that record, of which loops are looked for */
     LOOPS_MOST = 256,      /* of which the first are watched */
-    HALVINGS_BY_SIZE = 8,  /* of the rate, until the file is full */
     SHARE_OF_CAP = 16,     /* of the bytes that a process may write */
     BLOCK = 512            /* of the numbers of blocks in a struct rusage */
 };
-static const int64_t period_ns = 100000000;
-static const int64_t thin_after_ns = 600000000000;
 static const int64_t beat_ns =
     2000000000; /* without one for 5 s we would count as killed */
 static const uint64_t default_cap = UINT64_C(1) << 30;
@@ -93,32 +91,6 @@ struct samples *samples_start(const char *dir, pid_t command, int64_t launched_n
     samples->started_ns = samples->due_ns = samples->beat_due_ns = now_ns();
     samples->tree.command = samples->cgroup.command = command;
     return samples;
-}
-
-/* How much rarer than at first: by age, and by how full the file is. */
-static unsigned thinning(const struct samples *samples)
-{
-    const int64_t age_ns = now_ns() - samples->started_ns;
-    const unsigned by_size =
-        (unsigned)(sample_file_used(samples->file) * HALVINGS_BY_SIZE);
-    unsigned by_age = 0;
-
-    while (by_age < 20 && age_ns >> by_age > thin_after_ns)
-        by_age++;
-    return by_age > by_size ? by_age : by_size;
-}
-
-/* Between half of the period and one and a half: a loop as regular as we are would otherwise always be
- * seen at the same place. */
-static int64_t next_pause(struct samples *samples)
-{
-    uint64_t *random = &samples->random;
-
-    *random ^= *random << 13;
-    *random ^= *random >> 7;
-    *random ^= *random << 17;
-    const int64_t period = period_ns << thinning(samples);
-    return period / 2 + (int64_t)(*random % (uint64_t)period);
 }
 
 /* A process that has a file in the run. */
@@ -240,7 +212,9 @@ int64_t samples_take(struct samples *samples, const struct model *model)
 {
     if (now_ns() >= samples->due_ns) {
         take_round(samples, model);
-        samples->due_ns = now_ns() + next_pause(samples);
+        samples->due_ns =
+            now_ns() + sample_pause(now_ns() - samples->started_ns,
+                                    sample_file_used(samples->file), &samples->random);
     }
     if (now_ns() >= samples->beat_due_ns)
         beat(samples);

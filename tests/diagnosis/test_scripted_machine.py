@@ -5,6 +5,7 @@ that pretends to be NVML; all else is real."""
 import json
 import os
 import re
+import struct
 import subprocess
 import sys
 import unittest
@@ -13,7 +14,7 @@ TESTS = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 sys.path.insert(0, os.path.join(TESTS, "report"))
 
 import report_runs as runs  # noqa: E402
-from builder import START, mark, name, system  # noqa: E402
+from builder import SPAN, START, TRAIN, calibration, mark, name, system  # noqa: E402
 from report_runs import MS, PID  # noqa: E402
 from report_support import ENVIRONMENT, ReportTest  # noqa: E402
 from support import FINE, PROGRAM  # noqa: E402
@@ -22,11 +23,17 @@ SECONDS, PER_S = 12, 10
 ALL = 2 ** 64 - 1
 GB = 1 << 30
 LOOP_THREAD = PID << 32 | PID
+PERTURBED, SPANS_A_STEP = 1 << 4, 4
 
 
-def train():
-    """12 s of steps that do nothing but compute."""
-    return runs.process(runs.steady(steps=240, data=MS, forward=20 * MS, backward=28 * MS))
+def train(perturbed=0, **how):
+    """12 s of steps that do nothing but compute, of which the first are marked as perturbed."""
+    thread = runs.steady(steps=240, data=MS, forward=20 * MS, backward=28 * MS)
+    spans = [i for i, record in enumerate(thread.records) if record[0] == SPAN]
+    for i in spans[:perturbed * SPANS_A_STEP]:
+        record = thread.records[i]
+        thread.records[i] = record[:4] + struct.pack("<H", TRAIN | PERTURBED) + record[6:]
+    return runs.process(thread, **how)
 
 
 def train_on_device(read, copy, data, steps=240):
@@ -234,6 +241,57 @@ class Stamp(ReportTest):
         self.check_lines(text)
         self.assertLessEqual(len(text.splitlines()), 15, text)
         return " ".join(re.findall(r"^(?:valid|doubt) +(.*(?:\n {8}.*)*)", text, re.M)[0].split())
+
+    def item(self, key, process, *lines):
+        """Of the stamp: level and value."""
+        changed = {text for text, _, _ in lines}
+        kept = [line for line in self.ALL_SEEN if line[0] not in changed]
+        run = self.make_run("run-%d" % len(os.listdir(self.folder)), p=process,
+                            s=samples(kept + list(lines)))
+        report = json.loads(self.check(["report", "--json", run], FINE).stdout)
+        found, = (item for item in report["validity"]["items"] if item["id"] == key)
+        others = {item["level"] for item in report["validity"]["items"] if item is not found}
+        self.assertEqual(others, {"ok"}, report["validity"])
+        return found["level"], found["value"]
+
+    def poked(self, offset, form, value):
+        made = self.measured()
+        made.poke(offset, form, value)
+        return made
+
+    def test_pressure(self):
+        for key, counter, note, warn in (("memory", "psi.memory.some", 5e6, 20e6),
+                                         ("io", "psi.io.full", 10e6, 30e6)):
+            for level, per_s in (("ok", 0), ("note", note), ("warn", warn)):
+                found = self.item(key, self.measured(), (counter, 0, total(per_s)))
+                self.assertEqual((found[0], round(found[1], 4)), (level, per_s / 1e9))
+
+    def test_records_that_found_no_room(self):
+        made = self.measured()
+        made.poke(made.block_offset(1) + 128, "Q", 7)
+        self.assertEqual(self.item("dropped", made), ("warn", 7))
+
+    def test_what_recording_cost(self):
+        """4 spans in a step of 49.6 ms, twice as much as they cost at the start."""
+        for level, span_us in (("ok", 10), ("note", 25), ("warn", 40)):
+            found = self.item("cost", self.poked(36, "I", span_us * 1_000_000))
+            self.assertEqual(found[0], level)
+            self.assertAlmostEqual(found[1], 4 * span_us * 2 / 49600, delta=1e-5)
+        for level, helper_s in (("ok", 0.05), ("note", 0.2), ("warn", 0.6)):  # of 12 s
+            self.assertEqual(self.item("cost", self.poked(352, "Q", int(helper_s * 1e9)))[0], level)
+
+    def test_steps_that_another_profiler_had(self):
+        for level, perturbed in (("ok", 2), ("note", 6), ("warn", 30)):
+            made = train(perturbed)
+            made.poke(36, "I", 31000)
+            self.assertEqual(self.item("perturbed", made), (level, perturbed / 240))
+
+    def test_a_clock_that_jumped(self):
+        """By 3 ms, before the first step."""
+        before = [START + MS * tenth // 10 for tenth in (2, 4, 6)]
+        made = train(clock=1, control=[calibration(at, at + 3 * MS) for at in before])
+        made.poke(36, "I", 31000)
+        self.assertEqual(self.item("clock", made)[0], "warn")
 
     def test_nothing_disturbed_it(self):
         run = self.make_run(p=self.measured(), s=samples(self.ALL_SEEN))
