@@ -57,6 +57,7 @@ struct hook_point {
     bool is_data;                 /* the end of an iterator fails it: data, train calls */
     bool is_comm;                 /* what others are waited for in */
     bool counts_batches;          /* COUNTS: those that are got meanwhile */
+    bool asks; /* of a library: who calls it wants a batch (hook_library.c) */
     struct hook_numbers *numbers; /* in what it gives; NULL: none are looked for */
     PyObject *at_home; /* MOVES: attribute that says whether an object is on the host */
     ss_name home_name; /* MOVES: of those to the host */
@@ -107,7 +108,7 @@ struct hook_visit {
 
 extern bool hook_is_on;       /* off: every trampoline only hands on */
 extern int32_t hook_told;     /* the gate of the recording that knows what is hooked */
-extern uint64_t hook_batches; /* seen by HOOK_BATCH; any thread adds to it */
+extern uint64_t hook_batches; /* asked for and seen by HOOK_BATCH; any thread adds */
 
 /* Groups of which a call is open on this thread: the outermost one sets the bit. */
 extern _Thread_local uint64_t hook_open_groups __attribute__((tls_model(SS_TLS_MODEL)));

@@ -33,10 +33,14 @@ static int64_t count_of_caller(struct hook_count *count)
     return number < 0 ? 0 : number + count->more;
 }
 
-static int64_t count_of_batches(const struct hook_count *count, uint64_t before)
+/* Each iterator of self gave as many; the last batch need not have a part for each. */
+static int64_t count_of_batches(const struct hook_count *count, uint64_t before,
+                                PyObject *self)
 {
     const uint64_t now = __atomic_load_n(&hook_batches, __ATOMIC_RELAXED);
-    const int64_t seen = (int64_t)(now - before);
+    const int64_t iterators = count->attribute ? count_of(self, count->attribute) : 1;
+    const int64_t each = iterators > 1 ? iterators : 1;
+    const int64_t seen = ((int64_t)(now - before) + each - 1) / each;
     const int64_t most = count->most ? count->most : INT64_MAX;
     return seen <= 0 ? (count->most ? most : 1) : seen < most ? seen : most;
 }
@@ -47,7 +51,7 @@ int64_t hook_count_of(const struct hook_visit *visit, struct hook_call call,
     struct hook_count *count = visit->point->count;
     switch (count->at) {
     case HOOK_BATCHES:
-        return count_of_batches(count, visit->batches);
+        return count_of_batches(count, visit->batches, hook_argument(call, 0));
     case HOOK_CALLER:
         return count_of_caller(count);
     case HOOK_RESULT:

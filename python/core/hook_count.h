@@ -9,7 +9,8 @@
 struct hook_count {
     PyObject *never_of; /* strong: an argument of this type has none; NULL: any has one */
     int at;             /* which argument, or one of the below */
-    PyObject *attribute; /* strong: of it; NULL: len() */
+    PyObject *attribute; /* strong: of it; NULL: len(). For batches: of self, how many
+                            iterators it has that give as many each; NULL: one */
     int64_t most; /* of batches: at most so many, also if none was seen; 0: no limit */
     int64_t more; /* of a variable: so much is added */
     struct frames_variable caller; /* the variable */

@@ -4,11 +4,13 @@
  *   ends "duration_us"  f(microseconds): something that took so long ends now; it is appended
  *   ends "batch"        f(bytes): a batch was got, or none if there are none; it is counted, and it is
  *                       the argument of the wait (stage data) that the same thread tells of
+ *   ends "asks"         f(...): this thread asks for a batch. With such a row, what a thread tells of
+ *                       batches without having asked is made ahead: nobody waits for it
  *   else                a span around a function of up to six integers or pointers */
 #include "hook_got.h"
 #include "hook_technique.h"
 
-enum { SLOTS = 8 };
+enum { SLOTS = 12 };
 
 struct served {
     struct hook_got got;
@@ -28,9 +30,11 @@ static _Thread_local struct {
     long bytes; /* of a batch whose wait is not known yet */
     ss_ticks bytes_at;
     unsigned missed; /* waits in a row whose size never came */
+    unsigned asked;  /* which of these are due */
 } told __attribute__((tls_model(SS_TLS_MODEL)));
 enum { MISSED_MOST = 3 };
-static bool sizes_are_told;
+enum { ASKED_WAIT = 1, ASKED_SIZE = 2 };
+static bool sizes_are_told, asking_is_told;
 
 static void put_wait(const struct hook_point *point, ss_ticks start, ss_ticks end,
                      long bytes)
@@ -44,8 +48,20 @@ static bool has_sizes(const struct hook_point *point)
            __atomic_load_n(&sizes_are_told, __ATOMIC_RELAXED);
 }
 
+/* Whether a wait, or a size, is of a batch that this thread asked for. */
+static bool is_asked(unsigned due)
+{
+    const bool is_due =
+        told.asked & due || !__atomic_load_n(&asking_is_told, __ATOMIC_RELAXED);
+    told.asked &= ~due;
+    return is_due;
+}
+
 static void tell_duration(const struct hook_point *point, long us)
 {
+    if (point->is_data && !is_asked(ASKED_WAIT)) {
+        return;
+    }
     const ss_ticks now = ss_now();
     const ss_ticks took = ss_ticks_of_ns(us * 1000);
     const ss_ticks start = now > took ? now - took : now;
@@ -69,6 +85,9 @@ static void tell_duration(const struct hook_point *point, long us)
 
 static void tell_batch(long bytes)
 {
+    if (!is_asked(ASKED_SIZE)) {
+        return;
+    }
     __atomic_add_fetch(&hook_batches, bytes > 0, __ATOMIC_RELAXED);
     told.missed = 0;
     if (told.point) {
@@ -90,6 +109,10 @@ static long around(unsigned slot, const long *a)
     if (!__atomic_load_n(&hook_is_on, __ATOMIC_RELAXED)) {
         return original(a[0], a[1], a[2], a[3], a[4], a[5]);
     }
+    if (point->asks) {
+        told.asked = ASKED_WAIT | ASKED_SIZE;
+        return original(a[0], a[1], a[2], a[3], a[4], a[5]);
+    }
     if (point->options & HOOK_BATCH) {
         tell_batch(a[0]);
         return original(a[0], a[1], a[2], a[3], a[4], a[5]);
@@ -104,7 +127,7 @@ static long around(unsigned slot, const long *a)
     return result;
 }
 
-#define EACH_SLOT(X) X(0) X(1) X(2) X(3) X(4) X(5) X(6) X(7)
+#define EACH_SLOT(X) X(0) X(1) X(2) X(3) X(4) X(5) X(6) X(7) X(8) X(9) X(10) X(11)
 #define REPLACEMENT(n)                                                                   \
     static long replacement_##n(long a, long b, long c, long d, long e, long f)          \
     {                                                                                    \
@@ -126,12 +149,22 @@ static struct served *free_slot(struct hook *hook)
     return NULL;
 }
 
+static void set_told(const struct hook_point *point, bool is_told)
+{
+    if (point->options & HOOK_BATCH) {
+        __atomic_store_n(&sizes_are_told, is_told, __ATOMIC_RELAXED);
+    }
+    if (point->asks) {
+        __atomic_store_n(&asking_is_told, is_told, __ATOMIC_RELAXED);
+    }
+}
+
 static const char *patch(struct served *me, const struct hook *hook)
 {
     const char *reason = hook_got_patch(&me->got, replacements[hook->slot]);
     me->is_laid = !reason;
-    if (!reason && (me->point->options & HOOK_BATCH)) {
-        __atomic_store_n(&sizes_are_told, true, __ATOMIC_RELAXED);
+    if (!reason) {
+        set_told(me->point, true);
     }
     return reason;
 }
@@ -175,9 +208,7 @@ static const char *restore(struct hook *hook)
 {
     struct served *me = hook->place;
     me->is_laid = false;
-    if (hook->points->options & HOOK_BATCH) {
-        __atomic_store_n(&sizes_are_told, false, __ATOMIC_RELAXED);
-    }
+    set_told(hook->points, false);
     return hook_got_restore(&me->got) ? NULL : "something else replaced it since";
 }
 

@@ -430,6 +430,7 @@ static int read_choices(PyObject *row, struct hook_point *point)
             point->options = (uint16_t)(point->options | choices[i].option);
         }
     }
+    point->asks = strcmp(text_in(row, "ends"), "asks") == 0;
     return 0;
 }
 

@@ -43,11 +43,12 @@ class Hook(NamedTuple):
     query: str = ""  # "module:function" that says whether gradients are on: train or eval
     count: str = ""  # argument of the span: "len(result)", "result.nbytes", "len(1)", "1.nbytes",
     # "batches(4)": got meanwhile, by the rows that end in a batch; at most 4, or any number for 0;
+    # "batches(0)/x": by each of so many iterators as attribute x of self says;
     # "caller.i+1": one more than a variable of the caller
     count_never_of: str = ""  # "module:Class": there is nothing to count in such an argument
     part: str = ""  # begin: the span stays open; end: the call ends it (with `object`: the one
     # that the same self began), and nothing else is done
-    ends: str = ""  # none: a result of None is the end of the data; duration_us, batch: hook_library.c
+    ends: str = ""  # none: a result of None is the end of the data; duration_us, batch, asks: hook_library.c
     before: Optional[Callable] = None  # before(arguments): the adapter is told of a call
     after: Optional[Callable] = None  # after(arguments, result, failed)
     numbers: str = ""  # inside a call of this group, numbers in the dictionary that it gives are counters;
@@ -193,12 +194,13 @@ def _put_class(point, key, path, *more):
 
 def _count(text):
     """(-1 for the result, -2 for batches, -3 for the caller or which argument; attribute, variable or
-    None for len(); at most, or what is added)."""
+    None for len() and for one iterator; at most, or what is added)."""
     if text.startswith("caller."):
         variable, _, more = text[len("caller."):].partition("+")
         return (-3, sys.intern(variable), int(more or 0))
     if text.startswith("batches("):
-        return (-2, None, int(text[len("batches("):-1]))
+        most, _, iterators = text[len("batches("):].partition(")/")
+        return (-2, sys.intern(iterators) if iterators else None, int(most.rstrip(")")))
     if text.startswith("len(") and text.endswith(")"):
         place, attribute = text[4:-1], None
     else:

@@ -4,10 +4,13 @@
 Prints what came out, to be compared bit by bit. With a folder each case is a run of its own in
 there, which is started when TensorFlow has long been imported; "" for none."""
 
+import functools
 import hashlib
 import os
 import sys
 import tempfile
+import threading
+import time
 
 os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
 
@@ -138,16 +141,104 @@ def saves():
 
 def mirrored():
     """Two replicas, which run eagerly."""
-    strategy = tf.distribute.MirroredStrategy(["CPU:0", "CPU:1"])
-    with strategy.scope():
-        task = Task()
-    batches = strategy.experimental_distribute_dataset(data)
+    strategy, task, batches = make_mirrored(data)
     for _ in range(2):
         for batch in batches:
             strategy.run(task.step, args=batch)
         for batch in batches:
             strategy.run(task.measure, args=batch)
     return task
+
+
+def mirrored_function():
+    """The same in a function. The first two batches are late, and the first step takes so long that
+    the replicas' parts of the second batch are got meanwhile."""
+    strategy, task, batches = make_mirrored(data.enumerate().map(lambda at, batch: (
+        tf.ensure_shape(late(tf.where(at < 2, 0.02, 0.0), batch[0]), (16, 8)), batch[1])))
+    few = strategy.experimental_distribute_dataset(data.take(3))
+    evaluate = tf.function(lambda *batch: strategy.run(task.measure, args=batch))
+
+    @tf.function
+    def step(seconds, *batch):
+        strategy.run(task.step, args=batch)
+        return late(seconds, 0.0)
+
+    for _ in range(EPOCHS):
+        for number, batch in enumerate(batches):
+            step(tf.constant(0.0 if number else 0.04), *batch)
+        for batch in few:
+            evaluate(*batch)
+    return task
+
+
+def mirrored_epoch():
+    """Each replica has an iterator of its own, and gets parts of batches inside the function."""
+    strategy, task, batches = make_mirrored(data)
+
+    @tf.function
+    def epoch(parts, many):
+        for _ in tf.range(many):
+            strategy.run(task.step, args=next(parts))
+
+    for _ in range(EPOCHS):
+        parts = iter(batches)
+        for many in (7, 3):
+            epoch(parts, tf.constant(many))
+    return task
+
+
+def two_threads():
+    """While a step of the first loop runs, the second one gets the two batches of its next step."""
+    first, second = Task(), Task()
+    met = threading.Barrier(2, timeout=100)
+
+    @tf.function
+    def step(x, y):
+        loss = first.step(x, y)
+        with tf.control_dependencies([loss]):
+            tf.py_function(lambda: met.wait() + met.wait(), [], tf.int64)
+        return loss
+
+    def train_second():
+        step_second = tf.function(lambda x, y, more, unused: second.step(x + more, y))
+        for _ in range(EPOCHS):
+            batches, others = iter(data), iter(data)
+            for _ in range(10):
+                met.wait()
+                both = *next(batches), *next(others)
+                met.wait()
+                step_second(*both)
+
+    beside = threading.Thread(target=train_second)
+    beside.start()
+    for _ in range(EPOCHS):
+        for batch in data:
+            step(*batch)
+    beside.join()
+    return second
+
+
+def late(seconds, value):
+    """The same value, in a graph."""
+    def wait(long, given):
+        time.sleep(float(long))
+        return given
+
+    return tf.numpy_function(wait, [seconds, value], tf.float32)
+
+
+@functools.cache
+def two_replicas():
+    """A second strategy would count its collective operations from the start: they would clash."""
+    return tf.distribute.MirroredStrategy(["CPU:0", "CPU:1"])
+
+
+def make_mirrored(batches):
+    """(strategy, task of its replicas, what gives them parts of the batches)"""
+    strategy = two_replicas()
+    with strategy.scope():
+        task = Task()
+    return strategy, task, strategy.experimental_distribute_dataset(batches)
 
 
 def train(case):
@@ -177,7 +268,7 @@ def stop():
 
 
 folder = sys.argv[1]
-if "mirrored" in sys.argv:
+if any("mirrored" in argument for argument in sys.argv[2:]):
     device = tf.config.list_physical_devices("CPU")[0]
     tf.config.set_logical_device_configuration(device, [tf.config.LogicalDeviceConfiguration()] * 2)
 keras.utils.set_random_seed(1)

@@ -5,20 +5,25 @@ metrics how long each GetNext took, through slots of libtensorflow_cc, and so it
 overlays, which the model takes from the call around them. Python has no part in that.
 
 A compiled function runs its Python code only while it is traced. If an optimizer is applied
-then, the function trains: the outermost one that was called, and each of its calls is a step.
+then, the function trains: the outermost one that was called, and each of its calls is a step. If
+it may get more than one batch from an iterator by itself, those that it got are the steps.
 Outside of functions each optimizer step is one; with replicas, each strategy.run() in which they
 apply one.
 """
 
 import inspect
 import threading
+from math import ceil
 from operator import methodcaller
 
 from .. import _core
 from .._hooks import Hook, _point
+from ._tf_graph import iterators, writes
 
 _METRICS = "libtensorflow_cc.so:_ZN10tensorflow7metrics"
 _GET_NEXT = _METRICS + "27RecordTFDataGetNextDurationEm"
+_ASKS = _METRICS + ("19RecordTFDataFetchOpERKNSt7__cxx1112basic_stringIcSt11char_traitsIcE"
+                    "SaIcEEE")
 _ITERATOR = "tensorflow.python.data.ops.iterator_ops:OwnedIterator."
 _DISTRIBUTED = "tensorflow.python.distribute.input_lib:DistributedIteratorBase."
 _CHECKPOINT = "tensorflow.python.checkpoint.checkpoint:Checkpoint."
@@ -29,9 +34,10 @@ _PROFILER = "tensorflow._api.v2.profiler.experimental:"
 _PROFILE = "tensorflow.python.profiler.profiler_v2:Profile."
 
 CALL = "tf function"  # the group of calls in which TensorFlow's own parts are not told apart
-_TRAINS = "_stepscope_trains"  # attribute of a function that does
-_KNOWN = "_stepscope_known"  # and one that says how many of its tracings have been looked at
-_WRITES = "AssignVariableOp", "AssignAddVariableOp", "AssignSubVariableOp"
+_TRAINS = "_stepscope_trains"  # attribute of a function that does, one step a call
+_TRAINS_MANY = "_stepscope_trains_many"  # of one that has it instead: as many as it gets batches
+_ITERATORS = "_stepscope_iterators"  # and from how many iterators it gets them, or parts of them
+_KNOWN = "_stepscope_known"  # how many of its tracings have been looked at
 
 
 class _Thread(threading.local):
@@ -61,8 +67,13 @@ def _enter(function):
 def _leave(function, failed):
     global _last
     _last = _thread.function = None
-    if not failed and getattr(function, _TRAINS, None):
-        _first_steps(range(_core.hook_batches() - _thread.batches))
+    if failed:
+        return
+    if hasattr(function, _TRAINS_MANY):
+        got = _core.hook_batches() - _thread.batches
+        _first_steps(range(max(1, ceil(got / getattr(function, _ITERATORS)))))
+    elif hasattr(function, _TRAINS):
+        _first_steps(range(1))
 
 
 def _calls(arguments):
@@ -109,17 +120,20 @@ def _look_at(function):
     traced = _tracings(function)
     setattr(function, _KNOWN, len(traced))
     try:
-        if any(_writes(concrete) for concrete in traced.values()):
+        if any(writes(concrete) for concrete in traced.values()):
             _say_trains(function)
+        if hasattr(function, _TRAINS):
+            _look_for_iterators(function, traced)
     except Exception:  # another version of TensorFlow
         pass
 
 
-def _writes(concrete):
-    inside = {id(outer): inner for outer, inner in concrete.graph.captures}
-    handles = [inside.get(id(variable.handle)) for variable in concrete.trainable_variables]
-    return any(operation.type in _WRITES or operation.type.startswith("ResourceApply")
-               for handle in handles if handle is not None for operation in handle.consumers())
+def _look_for_iterators(function, traced):
+    found = max(map(iterators, traced.values()), default=0)
+    if found:
+        setattr(function, _ITERATORS, found)
+        setattr(function, _TRAINS_MANY, getattr(function, _TRAINS))
+        delattr(function, _TRAINS)
 
 
 _ELSEWHERE = "called elsewhere: in another graph, device scope or strategy"
@@ -176,6 +190,8 @@ HOOKS = (
     Hook(_GET_NEXT, "data", "GetNext", "library",
          flags=("overlay",), ends="duration_us"),
     Hook(_METRICS + "24RecordTFDataBytesFetchedEl", "data", "batch", "library", ends="batch"),
+    # The iterators of replicas get parts of batches ahead, and tell of those too.
+    Hook(_ASKS, "data", "ask", "library", ends="asks"),
     Hook(_METRICS + "24UpdateXlaCompilationTimeEm", "compile", "XLA compile", "library",
          flags=("overlay",), ends="duration_us"),
     Hook(_ITERATOR + "__next__", "data", "next", of="tf.data", outermost="tf iterator",
@@ -186,7 +202,9 @@ HOOKS = (
          whose="3", outermost="tf trace", before=_traces),
     Hook(_DISTRIBUTED + "__next__", "data", "next", of="tf.distribute", outermost="tf iterator"),
     Hook(_FUNCTION, "compute", "call", object="attribute", attribute=_TRAINS, role="train_call",
-         flags=("train",), outermost=CALL, count="batches(0)"),
+         flags=("train",), outermost=CALL),
+    Hook(_FUNCTION, "compute", "call", object="attribute", attribute=_TRAINS_MANY,
+         role="train_call", flags=("train",), outermost=CALL, count="batches(0)/" + _ITERATORS),
     Hook(_FUNCTION, "compute", "call", object="attribute", attribute="_name", flags=("eval",),
          outermost=CALL, before=_calls, after=_called),
     Hook(_RUN, "compute", "run", object="attribute", attribute=_TRAINS, whose="1",

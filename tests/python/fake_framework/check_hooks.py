@@ -301,6 +301,57 @@ class Adapters(HookCase):
         self.assertEqual([s["arg"] for s in self.spans(work)], [4, 2, 4, 4])
         self.assertEqual(_core.hook_batches() - before, 11)
 
+    def test_batches_that_several_iterators_got_parts_of(self):
+        library = ctypes.CDLL(os.path.join(os.environ["STEPSCOPE_BUILD"], "got_caller_lazy.so"))
+        self.lay(Hook("got_caller_lazy:usleep", "data", "batch", "library", ends="batch"))
+
+        class Function:
+            replicas = 2
+
+            def __call__(self, parts):
+                for _ in range(parts):
+                    library.got_caller_wait(1)
+
+        function = Function()
+        rows = [Hook("", "compute", "call", count="batches(0)/" + name)
+                for name in ("replicas", "unknown")]
+        call, other = (_core.hook_wrap(_core.hook_wrapper(_hooks._point(row)), Function.__call__)
+                       for row in rows)
+
+        def work():
+            for parts in (6, 5, 1, 0):  # the last batch may have a part for some of them only
+                call(function, parts)
+            other(function, 3)
+
+        self.assertEqual([s["arg"] for s in self.spans(work)], [3, 3, 1, 1, 3])
+
+    def test_what_nobody_asked_for_is_no_batch(self):
+        libraries = [ctypes.CDLL(os.path.join(os.environ["STEPSCOPE_BUILD"], "got_caller_%s.so" % way))
+                     for way in ("lazy", "now")]
+        ask = libraries[0].got_caller_parent
+        wait, batch = (library.got_caller_wait for library in libraries)
+        self.lay(Hook("got_caller_lazy:getppid", "data", "ask", "library", ends="asks"),
+                 Hook("got_caller_lazy:usleep", "data", "wait", "library", flags=("overlay",),
+                      ends="duration_us"),
+                 Hook("got_caller_now:usleep", "data", "batch", "library", ends="batch"))
+
+        def work():
+            for asks in (True, False, True):
+                self.assertTrue(not asks or ask() == os.getppid())
+                wait(10)
+                batch(30)
+            wait(10)
+
+        def work_in_a_thread():  # one that nothing has been told of
+            thread = threading.Thread(target=work)
+            thread.start()
+            thread.join()
+
+        before = _core.hook_batches()
+        self.assertEqual([(s["name"], s["arg"]) for s in self.spans(work_in_a_thread)],
+                         [("wait", 30)] * 2)
+        self.assertEqual(_core.hook_batches() - before, 2)
+
     def test_the_size_of_a_batch_is_the_argument_of_its_wait(self):
         libraries = [ctypes.CDLL(os.path.join(os.environ["STEPSCOPE_BUILD"], "got_caller_%s.so" % way))
                      for way in ("lazy", "now")]
