@@ -1,6 +1,8 @@
 """The checks of tests/lint find what they are there for, and say where."""
 
 import os
+import re
+import runpy
 import shutil
 import subprocess
 import tempfile
@@ -77,6 +79,45 @@ class Includes(Tree):
         self.assertIn("src/extra is not in the list", output)
         self.assertIn("src/loose.c is not in the list", output)
         self.assertIn('"nowhere.h" is not found', output)
+
+
+class Pages(unittest.TestCase):
+    """ARCHITECTURE.md says what is there."""
+
+    ROOT = os.path.dirname(os.path.dirname(HERE))
+
+    def setUp(self):
+        with open(os.path.join(self.ROOT, "ARCHITECTURE.md"), encoding="utf-8") as file:
+            self.text = file.read()
+
+    def told(self):
+        """The folders that each may include, as the lines with arrows have it."""
+        left = {}
+        for line in re.findall(r"^    (.* <- .*)$", self.text, re.MULTILINE):
+            groups = [group.strip().split(", ") for group in line.split(" <- ")]
+            for before, here in zip(groups, groups[1:]):
+                for folder in here:
+                    left.setdefault(folder, set()).update(before)
+
+        def reach(folder):
+            return set().union(*({name} | reach(name) for name in left.get(folder, ())))
+        return {folder: reach(folder) for folder in left}
+
+    def test_dependencies_are_those_that_are_checked(self):
+        checked = runpy.run_path(f"{HERE}/check_includes.py")["MAY_INCLUDE"]
+        told = self.told()
+        self.assertEqual(set(told), set(checked) - {"public", "a program", "demo", "base"})
+        for folder, names in told.items():
+            if folder != "doctor":  # needs less than it might
+                self.assertEqual(names, checked[folder], folder)
+        self.assertLess(checked["doctor"], told["doctor"])
+
+    def test_each_folder_is_named(self):
+        for folder in os.listdir(os.path.join(self.ROOT, "src")):
+            self.assertTrue(f"## src/{folder}/" in self.text, folder)
+        for folder in next(os.walk(os.path.join(self.ROOT, "tests")))[1]:
+            if not folder.startswith("_"):  # what Python makes
+                self.assertTrue(f"`tests/{folder}`" in self.text, folder)
 
 
 class Text(Tree):
