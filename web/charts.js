@@ -66,10 +66,11 @@ function frame(place, selection, height, unit) {
   return {
     width: place.clientWidth,
     height: height + axisHeight,
+    padding: [8, 14, null, null], /* half a label at the ends of the axes */
     legend: { live: true },
     scales: {
       x: { time: false, min: selection.from, max: selection.to },
-      y: { range: (plot, low, high) => [0, high > 0 ? high * 1.05 : 1] },
+      y: { range: (plot, low, high) => [0, unit === "%" ? 100 : high > 0 ? high * 1.05 : 1] },
     },
     axes: [
       { ...axis, size: axisHeight, space: 70, incrs: timeSteps,
@@ -109,7 +110,7 @@ function columnChart(place, data, selection, height, { lines, values, more }) {
     return [line.times, ...values(held)];
   };
   const options = frame(place, selection, height);
-  const at = (plot, v, column, i) => v == null ? "-" : describe(held[i], v, selection);
+  const at = (plot, v, column, i) => v == null ? "where the pointer is" : describe(held[i], v, selection);
   options.series = [{ label: "at", value: at }, ...lines(i => held[i])];
   more(options);
   const plot = new uPlot(options, fill(selection.from, selection.to), place);
@@ -189,11 +190,13 @@ function stackChart(place, data, selection) {
 
 /* Says what each line is under the pointer, in a column of the table below the chart. */
 function showAt(table, rows) {
-  const cells = [...table.rows].map(row => row.querySelector(".at") || row.insertCell(3));
-  for (const cell of cells)
+  const [title, ...cells] = [...table.rows].map(row =>
+    row.querySelector(".at") || row.insertBefore(document.createElement("td"), row.cells[3]));
+  for (const cell of [title, ...cells])
     cell.className = "n at";
   return plot => {
     const place = plot.cursor.idx;
+    title.textContent = place == null ? "" : "here";
     const value = row => place == null ? null : row.values[Math.min(place, row.values.length - 1)];
     cells.forEach((cell, i) => {
       const own = i < rows.length ? value(rows[i]) : null;

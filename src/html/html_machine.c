@@ -32,7 +32,9 @@ static void put_keys(struct html *html, const struct machine_row *row, size_t co
 {
     char mean[UNITS_SIZE], most[UNITS_SIZE];
 
-    html_markup(html, "<table class=\"lines\"><tbody>\n");
+    html_markup(html,
+                "<table class=\"lines\"><thead><tr><th></th><th class=\"n\">mean</th>"
+                "<th class=\"n\">most</th><th></th><th></th></tr></thead><tbody>\n");
     for (size_t i = 0; i < count; i++) {
         html_printf(
             html,
@@ -72,7 +74,7 @@ static void put_chart(struct html_page *page, const struct machine_row *row, siz
     for (size_t i = 0; i < count; i++)
         for (size_t k = 0; k < SNAP_COURSE; k++)
             largest = fmax(largest, value_at(&row[i], k));
-    plot.top = svg_round_up(largest);
+    plot.top = strcmp(row->unit, "%") == 0 ? 100 : svg_round_up(largest);
     svg_begin(&plot, "machine", "a resource of the machine over time");
     svg_axis_x_time(&plot);
     svg_axis_y(&plot, row->unit, 1);
@@ -94,7 +96,7 @@ void html_machine(struct html_page *page)
     if (page->report.input->snapshot->resources.count == 0)
         return;
     html_heading(page, page->report.loop ? "The machine while it trained" : "The machine",
-                 "mean and most of each");
+                 "");
     machine_rows_choose(&rows, page->report.input->snapshot, page->report.loop);
     for (size_t i = 0, end; i < rows.count; i = end) {
         end = chart_end(&rows, i);

@@ -196,7 +196,7 @@ static void put_end(struct html_page *page)
     html_markup(html,
                 "<footer>Made by stepscope; the same as text: <code>stepscope report "
                 "</code><code>");
-    html_text(html, run_facts_name(page->report.input->facts));
+    html_text(html, page->report.input->facts->path);
     html_markup(html, "</code></footer>\n");
     if (page_script.size > 0) {
         html_data(page);

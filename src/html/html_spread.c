@@ -6,8 +6,9 @@
 #include "html/html_parts.h"
 #include "html/svg.h"
 
-enum { BINS_MOST = 60, BINS_LEAST = 4, HEIGHT = 140 };
-static const double finest = 1.02; /* end over begin of a bin: sketches know no more */
+enum { BINS_MOST = 60, BINS_LEAST = 4, HEIGHT = 160, LINE_HEIGHT = 13 };
+static const double finest = 1.02;   /* end over begin of a bin: sketches know no more */
+static const double bars_most = 0.7; /* of the height: names of quantiles are above */
 
 struct spread {
     double low, high; /* logarithms of times */
@@ -85,21 +86,53 @@ static void put_axis(const struct svg_plot *plot, const struct spread *spread)
                    "grid");
 }
 
-static void put_quantile(const struct svg_plot *plot, const char *name, double ns,
-                         unsigned line)
+struct mark {
+    const char *name;
+    double ns;
+};
+
+static double percent_of(const struct svg_plot *plot, double ns)
 {
-    const double percent = svg_x(plot, log(ns)) * 100 / SVG_WIDTH;
+    return svg_x(plot, log(ns)) * 100 / SVG_WIDTH;
+}
+
+static void put_mark(const struct svg_plot *plot, const struct mark *mark)
+{
+    const double percent = percent_of(plot, mark->ns);
+
+    html_printf(plot->html,
+                "<line class=\"quantile\" x1=\"%.2f%%\" x2=\"%.2f%%\" y1=\"0\" "
+                "y2=\"%u\"/>\n",
+                percent, percent, plot->height);
+}
+
+static void put_mark_text(const struct svg_plot *plot, const struct mark *mark,
+                          size_t line)
+{
+    const double percent = percent_of(plot, mark->ns);
     char text[UNITS_SIZE];
 
-    if (!(ns > 0) || !isfinite(ns))
-        return;
-    html_printf(
-        plot->html,
-        "<line class=\"quantile\" x1=\"%.2f%%\" x2=\"%.2f%%\" y1=\"0\" y2=\"%u\"/>"
-        "<text class=\"quantile\" x=\"%.2f%%\" dx=\"%d\" y=\"%u\" "
-        "text-anchor=\"%s\">%s %s</text>\n",
-        percent, percent, plot->height, percent, percent > 80 ? -4 : 4, 10 + 13 * line,
-        percent > 80 ? "end" : "start", name, units_duration(text, llround(ns)));
+    html_printf(plot->html,
+                "<text class=\"quantile\" x=\"%.2f%%\" dx=\"%d\" y=\"%zu\" "
+                "text-anchor=\"%s\">%s %s</text>\n",
+                percent, percent > 80 ? -4 : 4, 10 + LINE_HEIGHT * line,
+                percent > 80 ? "end" : "start", mark->name,
+                units_duration(text, llround(mark->ns)));
+}
+
+/* Lines first, so that none crosses a text out. */
+static void put_quantiles(const struct svg_plot *plot, struct snap_quantiles known)
+{
+    const struct mark marks[] = {
+        {"p50", known.p50_ns}, {"p95", known.p95_ns}, {"p99", known.p99_ns}};
+    const size_t count = sizeof marks / sizeof marks[0];
+
+    for (size_t i = 0; i < count; i++)
+        if (marks[i].ns > 0 && isfinite(marks[i].ns))
+            put_mark(plot, &marks[i]);
+    for (size_t i = 0; i < count; i++)
+        if (marks[i].ns > 0 && isfinite(marks[i].ns))
+            put_mark_text(plot, &marks[i], i);
 }
 
 static void put_chart(struct html_page *page, const struct spread *spread)
@@ -111,7 +144,7 @@ static void put_chart(struct html_page *page, const struct spread *spread)
                             .height = HEIGHT,
                             .left = spread->low,
                             .right = spread->high,
-                            .top = svg_round_up(spread->largest)};
+                            .top = svg_round_up(spread->largest / bars_most)};
     const double width = (spread->high - spread->low) / (double)spread->bins;
 
     svg_begin(&plot, "spread", "how many steady steps took how long");
@@ -125,9 +158,7 @@ static void put_chart(struct html_page *page, const struct spread *spread)
                          spread->low + width * ((double)i + 0.94), 0, spread->count[i]);
     svg_path_end(&plot);
     html_markup(&page->html, "</svg>\n");
-    put_quantile(&plot, "p50", known.p50_ns, 0);
-    put_quantile(&plot, "p95", known.p95_ns, 1);
-    put_quantile(&plot, "p99", known.p99_ns, 2);
+    put_quantiles(&plot, known);
     html_markup(&page->html, "</svg></div>\n");
 }
 

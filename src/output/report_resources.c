@@ -76,14 +76,14 @@ void report_loop_states(struct report *report)
         if (all < LOOKS_NEEDED)
             continue;
         buf_printf(value, "%s%s" TEXT_NO_BREAK "%.0f" TEXT_NO_BREAK "%%",
-                   value->size > 0 ? ", " : "", ss_stage_text((unsigned)stage),
+                   value->size > 0 ? ", " : "the loop's thread ran, or could have, in ",
+                   ss_stage_text((unsigned)stage),
                    100 * (double)seen[SS_THREAD_RUNS] / (double)all);
         if (seen[SS_THREAD_WAITS_FOR_DISK] * 10 > all)
             buf_add_text(value, " (waits for a disk)");
     }
     if (value->size > 0) {
-        buf_add_text(value, " of its time it ran or could have; else the loop's thread "
-                            "waited");
+        buf_add_text(value, " of the time; else it waited");
         page_field(&report->page, "Busy");
     }
 }

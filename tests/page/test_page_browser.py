@@ -10,7 +10,7 @@ import unittest
 
 import browser
 from page_support import Page, PageTest, report_runs as runs
-from test_page_values import attack
+from test_page_values import SAMPLES, attack, machine
 
 WIDTHS = (360, 900, 1440)
 OPEN_SECONDS = 2
@@ -31,11 +31,11 @@ def setUpModule():
 class BrowserTest(PageTest):
     browser = None
 
-    def open_page(self, made=None, fragment="", **others):
+    def open_page(self, made=None, fragment="", run="run", **others):
         """Opens the page of a run, and looks whether it asked for anything."""
         if made:
-            self.make_run(one=made, **others)
-        text, report = self.write_page()
+            self.make_run(run, one=made, **others)
+        text, report = self.write_page(run)
         self.browser.look(1440)
         self.browser.open(self.path("page.html"), fragment)
         self.assertEqual(self.browser.log("browser"), [])
@@ -85,6 +85,14 @@ class Looks(BrowserTest):
                         for (_, right), (left, _) in zip(ends, ends[1:]):
                             self.assertLessEqual(right, left)
                     self.screenshot(f"full-{width}-{'dark' if dark else 'light'}")
+
+    def test_widths_with_a_machine(self):
+        """The lines of its charts, with their numbers and notes, stay inside too."""
+        self.open_page(machine.train(), samples=machine.samples(SAMPLES))
+        for width in WIDTHS:
+            self.browser.look(width)
+            self.assertLessEqual(self.js("return document.documentElement.scrollWidth"), width)
+            self.screenshot(f"machine-{width}")
 
     def test_narrow_names(self):
         """Names of 80 characters without a space do not make a narrow page wider, and words of ours
@@ -268,6 +276,16 @@ class Zoom(BrowserTest):
                          ".textContent")
         self.assertRegex(legend, r"steps? \d+")
         self.assertRegex(legend, r"mean:?\s*[\d.]+ ms")
+
+    def test_hover_over_the_machine(self):
+        """The tables say what was at the pointer, in a column that has a title then."""
+        self.open_page(machine.train(), run="other", samples=machine.samples(SAMPLES))
+        cells = ("return [...document.querySelectorAll('.lines')].map(t => "
+                 "[...t.querySelectorAll('.at')].map(c => c.textContent))")
+        self.assertEqual({text for table in self.js(cells) for text in table}, {""})
+        self.browser.drag(self.browser.find(".plot[data-chart=stack] .u-over"), 0.5, 0.5)
+        self.assertIn(["here", "40"], self.js(cells))
+        self.assertEqual({title for title, *_ in self.js(cells)}, {"here"})
 
     def test_colours_follow(self):
         self.browser.look(900, dark=True)

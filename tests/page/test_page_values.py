@@ -179,6 +179,8 @@ class Values(PageTest):
         self.assertGreaterEqual(len(begins), 3)  # the bulk, and the spikes far to the right
         self.assertLess(begins[0], 100)
         self.assertGreater(begins[-1], 900)
+        highest = min(float(y) for y in re.findall(r"M[\d.]+ ([\d.]+)H", path))
+        self.assertGreater(highest, 10 + 2 * 13)  # where the last of the quantiles has its name
         self.assertEqual(report["steps"]["steady"]["count"], 600)
 
     def test_quantiles_of_the_spread(self):
@@ -227,6 +229,14 @@ class Values(PageTest):
         self.assertEqual(json.loads(page.scripts["report"]), report)
 
 
+# What a machine did: its supervisor's samples.
+SAMPLES = machine.CORES + machine.QUIET[:-3] + [
+    ("tree.rss", 0, lambda s: machine.GB * (1 + s / 10)),
+    ("thread.cpu", machine.LOOP_THREAD, lambda s: 0.7e9 * s + 1e8 * math.sin(s)),
+    ("net.received", 0, machine.total(3 << 20)), ("tree.write", 0, lambda s: s * s * (1 << 18)),
+    ("gpu.busy", 0, machine.gauge(0.2, 0.4, 0.9)), ("gpu.power", 0, machine.gauge(250, 300))]
+
+
 class Beside(PageTest):
     """What samples say: of the machine, of the lines that ran, of what disturbed the run."""
 
@@ -236,18 +246,15 @@ class Beside(PageTest):
             "memory left": ("memory.available", machine.GB, "GB"),
             "network in": ("net.received", 1 << 20, "MB/s"), "writes": ("tree.write", 1 << 20, "MB/s"),
             "GPU 0 busy": ("gpu.busy", 0.01, "%"), "GPU 0 power": ("gpu.power", 1, "W")}
-    LINES = machine.CORES + machine.QUIET[:-3] + [
-        ("tree.rss", 0, lambda s: machine.GB * (1 + s / 10)),
-        ("thread.cpu", machine.LOOP_THREAD, lambda s: 0.7e9 * s + 1e8 * math.sin(s)),
-        ("net.received", 0, machine.total(3 << 20)), ("tree.write", 0, lambda s: s * s * (1 << 18)),
-        ("gpu.busy", 0, machine.gauge(0.2, 0.4, 0.9)), ("gpu.power", 0, machine.gauge(250, 300))]
 
     def test_machine(self):
-        page, report = self.page_of(machine.train(), samples=machine.samples(self.LINES))
+        page, report = self.page_of(machine.train(), samples=machine.samples(SAMPLES))
         section = page.sections["machine"]
         counters = {row["counter"]: row for row in report["resources"]["counters"]
                     if row["counter"] != "cpu.busy" or row["subject"] is None}
-        rows = [row for table in section.tables for row in table]
+        rows = [row for titles, *rows in section.tables for row in rows]
+        for titles, *_ in section.tables:
+            self.assertEqual(titles[1:3], ["mean", "most"])
         lines = [path for kind, path in section.paths if kind.startswith("line l") and path != "M0 6H22"]
         self.assertEqual({row[0].strip() for row in rows}, set(self.ROWS))
         self.assertEqual(len(lines), len(rows))
@@ -257,19 +264,19 @@ class Beside(PageTest):
             self.assertEqual(unit, wanted)
             self.number(mean, values.get("per_s", values.get("mean")) / size)
             self.number(most, values["max"] / size)
-            self.check_course(path, values["course"])
+            self.check_course(path, values["course"], 70 if unit == "%" else None)
 
-    def check_course(self, path, course):
-        """A line has each part of the time, and all of it on one scale."""
+    def check_course(self, path, course, scale=None):
+        """A line has each part of the time, and all of it on one scale, that of percent up to 100."""
         heights = [70 - float(y) for y in re.findall(r"(?:M[\d.]+ |V)([\d.]+)", path)]
         known = [value for value in course if value is not None]
         self.assertEqual(len(heights), len(known))
-        scale = max(heights) / max(known)
+        scale = scale or max(heights) / max(known)
         for height, value in zip(heights, known):
             self.assertAlmostEqual(height, value * scale, delta=0.2)
 
     def test_machine_for_the_script(self):
-        page, report = self.page_of(machine.train(), samples=machine.samples(self.LINES))
+        page, report = self.page_of(machine.train(), samples=machine.samples(SAMPLES))
         rows = self.script_data(page)["machine"]["rows"]
         counters = {row["counter"]: row["course"] for row in report["resources"]["counters"]
                     if row["counter"] != "cpu.busy" or row["subject"] is None}
@@ -317,7 +324,7 @@ class Beside(PageTest):
                ("thread.wait", machine.LOOP_THREAD, machine.total(0.3e9)),
                ("cpu.throttles", 0, machine.total(0.5)), ("cgroup.periods", 0, machine.total(10)),
                ("cgroup.throttled_periods", 0, machine.total(4))]
-        for name, lines in (("few", self.LINES), ("many", machine.CORES + bad)):
+        for name, lines in (("few", SAMPLES), ("many", machine.CORES + bad)):
             self.make_run(name, one=machine.train(), samples=machine.samples(lines))
             text, report = self.write_page(name)
             fields = Page(text).sections["validity"].fields
