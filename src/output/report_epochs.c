@@ -1,6 +1,7 @@
 /* Epochs, and loops beside each other: short tables. */
 #include <inttypes.h>
 #include <math.h>
+#include <stdio.h>
 
 #include "output/numbers.h"
 #include "output/report_parts.h"
@@ -58,7 +59,7 @@ static void epochs(struct report *report, size_t most, const char *whose)
 {
     const struct snap_loop *loop = report->loop;
     struct table table;
-    char text[UNITS_SIZE];
+    char text[UNITS_SIZE], last[48] = "";
 
     if (loop->epoch_count == 0)
         return;
@@ -66,10 +67,11 @@ static void epochs(struct report *report, size_t most, const char *whose)
     const struct scale scale = scale_for(found.longest_ns, found.longest_ns);
     const struct scale step = scale_for(found.longest_step_ns, found.longest_step_ns);
     const size_t shown = loop->epoch_count < most ? loop->epoch_count : most;
-    units_integer(text, (uint64_t)loop->epochs_seen);
-    report_title(report, "%sEpochs: %s%s; times are %s, a step %s", whose, text,
-                 loop->epochs_seen > (int64_t)shown ? ", the last of them" : "",
-                 scale.unit.name, step.unit.name);
+    if (loop->epochs_seen > (int64_t)shown)
+        snprintf(last, sizeof last, "the last %zu of ", shown);
+    report_title(report, "%sEpochs: %s%s; times are %s, a step %s", whose, last,
+                 units_integer(text, (uint64_t)loop->epochs_seen), scale.unit.name,
+                 step.unit.name);
     table_init(&table);
     table_column(&table, "epoch", TABLE_NUMBER);
     table_column(&table, "took", TABLE_NUMBER);

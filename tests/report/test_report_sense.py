@@ -217,6 +217,17 @@ class Loops(SenseTest):
         self.assertIn("\n\nLoop 1, process 0, thread 4711. Epochs: 3;", text)
         self.assertEqual(len(re.findall(r"(?m)^ +\d  ", text)), 6)
 
+    def test_of_many_epochs_the_last_ones_are_shown(self):
+        thread = runs.Thread()
+        for epoch in range(12):
+            thread.epoch(epoch)
+            for _ in range(25):
+                runs.one_step(thread)
+            thread.epoch()
+        self.make_run(p=runs.process(thread))
+        self.assertIn("\nEpochs: the last 8 of 12; times are ms", self.report())
+        self.assertTrue(self.report("--epochs").startswith("Epochs: 12; "))
+
     def test_without_steps_it_is_about_the_command(self):
         self.make_run(p=runs.untrained())
         self.outcome(pid=99, started_ns=runs.START, ended_ns=runs.START + 3_000 * MS, exit_code=0)
