@@ -186,7 +186,7 @@ static void judge_others(struct judge *judge)
 /* Of values in any order; these are few. */
 static double quantile_of(const double *x, int count, double q)
 {
-    double sorted[SNAP_COURSE];
+    double sorted[SNAP_COURSE] = {0};
 
     for (int i = 0; i < count; i++) {
         int k = i;
