@@ -65,6 +65,12 @@ class FrameworkTest(unittest.TestCase):
         self.assertEqual([(record["target"], record["reason"]) for record in self.records()
                           if record["kind"] == "hook" and record.get("reason")], [])
 
+    def assert_closed(self, books):
+        """Segments are all the time, to the nanosecond."""
+        segments = [ns for name, ns in books.items() if name != "wall_ns"]
+        self.assertEqual(sum(segments), books["wall_ns"])
+        self.assertGreaterEqual(min(segments), 0, books)
+
     def assert_near(self, found, true, part, most, text):
         """Within a part of the truth, or so many nanoseconds."""
         self.assertLessEqual(abs(found - true), max(part * true, most), (text, found, true))

@@ -1,16 +1,19 @@
 """PyTorch: real training on the CPU, recorded without a change to the script."""
 
+import collections
 import json
+import statistics
 import unittest
 
-from framework import FrameworkTest, counts_of, spans_of
+from framework import FrameworkTest, counts_of, last_line, spans_of
+from truth import MOST_NS, PART, TruthTest
 
 
-class Shapes(FrameworkTest):
+class Shapes(TruthTest):
     """Steps, stages and cuts of loops as people write them."""
 
     def train(self, shape, steps):
-        self.hooked("torch_shapes.py", shape)
+        self.done = self.hooked("torch_shapes.py", shape)
         report = self.report()
         self.assertEqual([loop["steps"]["count"] for loop in report["loops"]], steps)
         self.assertEqual(report["steps"]["source"], "optimizer updates" if steps else "none")
@@ -29,6 +32,16 @@ class Shapes(FrameworkTest):
         report, counts = self.train("accumulation", [12])
         self.assertEqual((report["steps"]["updates"], report["steps"]["batches"]), (12, 48))
         self.assertEqual(counts["Sequential", "forward"], 48)
+        self.assertEqual(self.calls_by_step("DataLoader", "forward", "backward"),
+                         12 * [{"DataLoader": 4, "forward": 4, "backward": 4}])
+
+    def calls_by_step(self, *names):
+        """How often each was called in each step."""
+        spans = [r for r in self.records() if r["kind"] == "span" and r["name"] in names]
+        return [dict(collections.Counter(
+            span["name"] for span in spans
+            if step["start_ns"] <= span["start_ns"] < step["start_ns"] + step["time_ns"]))
+            for step in self.steps()]
 
     def test_two_optimizers_of_one_type_make_one_step(self):
         report, counts = self.train("gan", [12])
@@ -40,7 +53,10 @@ class Shapes(FrameworkTest):
         self.assertEqual(report["steps"]["updates"], 12)
         self.assertEqual(counts["LBFGS", "step"], 12)
         self.assertGreater(counts["", "backward"], 24)
-        self.assertGreater(report["stages"]["backward"]["total_ns"], 0)
+        most = max(calls["forward"] for calls in self.calls_by_step("forward"))
+        for stage in ("forward", "backward", "optimizer"):
+            self.assert_times([step["stages_ns"][stage] for step in self.steps()],
+                              [step[stage] for step in last_line(self.done)], stage, most * MOST_NS)
 
     def test_a_teacher_is_forward(self):
         report, counts = self.train("teacher", [12])
@@ -126,10 +142,14 @@ class Shapes(FrameworkTest):
         self.assertGreater(report["stages"]["comm"]["total_ns"], 0)
 
     def test_inference(self):
-        _, counts = self.train("inference", [])
-        self.assertEqual(counts["Sequential", "forward"], 12)
+        report, _ = self.train("inference", [])
         forwards = [r for r in self.records() if r.get("name") == "forward" and r["kind"] == "span"]
         self.assertEqual({tuple(r["flags"]) for r in forwards}, {("eval",)})
+        true = last_line(self.done)
+        self.assert_calls(true)
+        latency, true_ns = spans_of(report)["Slow", "forward"], [1e9 * s for s in true["Slow.forward"]]
+        self.assertEqual((latency["count"], latency["failed"]), (13, 0))
+        self.assert_near(latency["p50_ns"], statistics.median(true_ns), PART, MOST_NS, "p50")
 
 
 class Untouched(FrameworkTest):

@@ -25,10 +25,12 @@ class Ranks(TruthTest):
         self.assertEqual(sorted(processes), [0, 1])
         self.assertEqual(len(report["loops"]), 2 * len(KINDS))
         self.assertEqual(report["lost"]["negative_ns"], 0)
-        found = {}
+        self.assert_closed(report["books"])  # the whole life of one of them
+        found, all_steps = {}, self.steps()
         for rank, process in processes.items():
-            steps = [step for step in self.steps() if step["process"] == process]
+            steps = [step for step in all_steps if step["process"] == process]
             self.assertEqual(len(steps), STEPS * len(KINDS))
+            self.check_books([loop for loop in report["loops"] if loop["rank"] == rank], steps)
             for kind in KINDS:
                 found[kind, rank], steps = steps[:STEPS], steps[STEPS:]
         for kind in KINDS:
@@ -37,6 +39,20 @@ class Ranks(TruthTest):
         self.check_fsdp2(found["fsdp2", 0], found["fsdp2", 1])
         self.check_async(found["async", 0], printed["async"]["steps"])
         self.check_records()
+
+    def check_books(self, loops, steps):
+        """Of a rank: segments are its loops, one after the other, and stages its steps, to the
+        nanosecond."""
+        end_ns = 0
+        for loop in sorted(loops, key=lambda loop: loop["start_ns"]):
+            self.assert_closed(loop["books"])
+            self.assertGreaterEqual(loop["start_ns"], end_ns)
+            end_ns = loop["start_ns"] + loop["books"]["wall_ns"]
+        for step in steps:
+            self.assertEqual(sum(step["stages_ns"].values()), step["time_ns"])
+        self.assertEqual(sum(step["time_ns"] for step in steps),
+                         sum(loop["books"]["warmup_ns"] + loop["books"]["steady_ns"]
+                             for loop in loops))
 
     def middle(self, steps, stage):
         return statistics.median(step["stages_ns"].get(stage, 0) for step in steps)

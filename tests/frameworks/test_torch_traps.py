@@ -40,6 +40,17 @@ class Traps(FrameworkTest):
         self.assertEqual(done.stderr, plain.stderr)
         self.assertEqual(report["run"]["signal"], signal.SIGINT)
 
+    def test_killed_in_a_step(self):
+        _, report = self.trap("killed", [7], expect=-signal.SIGKILL)
+        self.assertEqual(report["run"]["signal"], signal.SIGKILL)
+        self.assertEqual((report["steps"]["updates"], report["steps"]["batches"]), (7, 7))
+        open_ns = [(r["name"], r["end_ns"] - r["start_ns"]) for r in self.records()
+                   if r["kind"] == "span" and "unfinished" in r["flags"]]
+        self.assertEqual([name for name, _ in open_ns], ["forward"])
+        books = report["books"]
+        self.assert_closed(books)
+        self.assertGreater(books["teardown_ns"], open_ns[0][1])
+
     def test_three_steps_in_a_child_that_patches_modules(self):
         _, report = self.trap("only_in_a_child", [3])
         self.assertEqual(report["steps"]["warmup_class"], "too_few")

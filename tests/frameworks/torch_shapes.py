@@ -1,14 +1,18 @@
-"""Shapes of training loops, on the real framework. Each function trains and prints what it did.
+"""Shapes of training loops, on the real framework. Each function trains; some print JSON of what they
+timed themselves.
 
     torch_shapes.py SHAPE"""
 
 import itertools
+import json
 import os
 import signal
 import sys
 import threading
+import time
 
 import torch
+from stopwatch import Stopwatch, calls, timed
 from torch import nn
 from torch.utils.data import DataLoader, IterableDataset, TensorDataset
 
@@ -70,17 +74,42 @@ def gan():
         of_maker.step()
 
 
+class Slow(nn.Module):
+    """Takes 1, 5 and 20 ms in turn."""
+
+    calls = 0
+
+    def __init__(self):
+        super().__init__()
+        self.net = model()
+
+    def forward(self, x):
+        time.sleep((0.001, 0.005, 0.02)[self.calls % 3])
+        self.calls += 1
+        return self.net(x)
+
+
 def lbfgs():
-    net = model()
+    net = Slow()
     optimizer = torch.optim.LBFGS(net.parameters(), max_iter=3)
-    for batch in DataLoader(numbers(), BATCH):
+    watch = Stopwatch()
+    for x, y in DataLoader(numbers(), BATCH):
+        watch.next_step()
+
         def closure():
             optimizer.zero_grad()
-            loss = loss_of(net, batch)
-            loss.backward()
+            with watch.stage("forward"):
+                found = net(x)
+            loss = nn.functional.mse_loss(found, y)
+            with watch.stage("backward"):
+                loss.backward()
             return loss
 
-        optimizer.step(closure)
+        with watch.stage("optimizer"):
+            optimizer.step(closure)
+        step = watch.steps[-1]
+        step["optimizer"] -= step["forward"] + step["backward"]
+    print(json.dumps(watch.steps))
 
 
 def teacher():
@@ -268,10 +297,13 @@ def collectives():
 
 
 def inference():
-    net = model().eval()
+    """An odd number of calls: one of them is in the middle."""
+    net = Slow().eval()
     with torch.inference_mode():
-        for x, _ in DataLoader(numbers(), BATCH):
-            net(x)
+        for x, _ in DataLoader(numbers(13), BATCH):
+            with timed("Slow.forward"):
+                net(x)
+    print(json.dumps(calls))
 
 
 if __name__ == "__main__":

@@ -6,6 +6,7 @@ import os
 import signal
 import subprocess
 import sys
+import time
 
 STEPS, BATCH = 24, 4
 
@@ -57,6 +58,22 @@ def interrupt():
     for number in train():
         if number == 7:
             signal.raise_signal(signal.SIGINT)
+
+
+def killed():
+    """In the forward pass of the eighth step, after 50 ms of that."""
+    import torch
+
+    seen = []
+
+    def end(module, inputs, output):
+        seen.append(module)
+        if len(seen) == 8 * 3:  # a module with two in it
+            time.sleep(0.05)
+            os.kill(os.getpid(), signal.SIGKILL)
+
+    torch.nn.modules.module.register_module_forward_hook(end)
+    run(train())
 
 
 def only_in_a_child():
