@@ -10,9 +10,10 @@
 struct live {
     const char *dir;
     const struct run_facts *facts;
-    struct ss_run *run;              /* NULL: no process has recorded yet */
-    struct feed feed;                /* its model is NULL until then, or without memory */
-    int error;                       /* SS_E: what came after it is missing */
+    struct ss_run *run;     /* NULL: no process has recorded yet */
+    struct feed feed;       /* its model is NULL until then, or without memory */
+    int error;              /* SS_E: what came after it is missing */
+    int64_t young_pause_ns; /* grows: a short run is to be seen while it goes on */
     struct tensorboard *tensorboard; /* sees what is fed; NULL: nobody does */
 };
 

@@ -32,6 +32,7 @@ struct samples {
     struct sample_sink sink;
     int64_t started_ns, due_ns, beat_due_ns;
     uint64_t rounds, random;
+    bool has_loops; /* a model has told of some */
     struct source_cpu cpu;
     struct source_pressure pressure;
     struct source_memory memory;
@@ -193,19 +194,28 @@ static void take_all(struct samples *samples)
     samples->rounds++;
 }
 
+static bool has_loops(const struct model *model)
+{
+    struct model_loop_thread loop;
+
+    return model && model_loop_threads(model, &loop, 1) > 0;
+}
+
 /* Once a second; a run that has just begun, or in which a thread that was watched has ended, is looked at
- * again at once. */
+ * again at once, and so is one of which the first loop has become known. */
 static void take_round(struct samples *samples, const struct model *model)
 {
     const size_t watched = samples->threads.count;
+    const bool is_first_loop = !samples->has_loops && has_loops(model);
 
     take_all(samples);
     const bool is_young = samples->rounds < YOUNG && samples->threads.count == 0;
     const bool has_ended = samples->threads.count < watched;
     if (is_young || has_ended)
         source_tree_look(&samples->tree);
-    if (samples->rounds % SLOW == 1 || is_young || has_ended)
+    if (samples->rounds % SLOW == 1 || is_young || has_ended || is_first_loop)
         watch_loops(samples, model);
+    samples->has_loops |= is_first_loop;
 }
 
 int64_t samples_take(struct samples *samples, const struct model *model)
