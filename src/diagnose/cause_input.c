@@ -336,6 +336,17 @@ static void say_evidence(struct finding *finding, const struct patient *patient)
     say_transfer(finding, patient);
 }
 
+/* What a call computes while it waits takes as long without the wait. */
+static void weigh_overlap(struct finding *finding, const struct patient *patient)
+{
+    if (!patient->loop->stage[SS_STAGE_DATA].at_most)
+        return;
+    finding->share.low = 0;
+    finding->kind = SHARE_BOUND;
+    cause_text(finding->unknown, "how much was computed meanwhile: %s",
+               patient->loop->stage[SS_STAGE_DATA].at_most);
+}
+
 void causes_of_input(struct patient *patient)
 {
     if (!cause_can_see(patient, "input-bound", SS_STAGE_DATA))
@@ -349,5 +360,6 @@ void causes_of_input(struct patient *patient)
     say_evidence(finding, patient);
     advise_input(finding, patient);
     predict(finding, patient);
+    weigh_overlap(finding, patient);
     cause_weigh_host(finding, patient);
 }

@@ -11,10 +11,11 @@ static const struct explanation explanations[] = {
      "gives the next batch. What workers prepare while the loop computes is not in it. Said from "
      "3 % of the step on, a warning from 5 %, high from 20 %, each by the lower end of the 95 % "
      "interval. Where batches are got inside of a compiled step and that wait is not seen, it is "
-     "not observable. Batches that a generator or iterator of the script makes are estimated from "
-     "stack samples: those of the time in no stage in which the loop was getting its next item. "
-     "Where workers make the batches, a wait is for the making of its batch, for its turn (later "
-     "ones are ready, but batches are given in order), or for handing it over.",
+     "not observable; where a call got several batches it may have computed while it waited, and "
+     "the share is an upper bound. Batches that a generator or iterator of the script makes are "
+     "estimated from stack samples: those of the time in no stage in which the loop was getting "
+     "its next item. Where workers make the batches, a wait is for the making of its batch, for "
+     "its turn (later ones are ready, but batches are given in order), or for handing it over.",
      "More workers, a longer queue (prefetch), cheaper preprocessing, a faster format or disk, "
      "data that stays in memory. More workers than free cores make it worse."},
     {"callback-bound",

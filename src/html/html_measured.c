@@ -94,6 +94,9 @@ static void put_blind(struct html_page *page)
         if (found && !found->measured && found->reason)
             html_printf(html, "<li>%s: %s.</li>\n", ss_stage_text((unsigned)stage),
                         found->reason);
+        if (found && found->measured && found->at_most)
+            html_printf(html, "<li>%s is an upper bound: %s.</li>\n",
+                        ss_stage_text((unsigned)stage), found->at_most);
     }
     if (page->report.diagnosis.unobservable_count > 0)
         html_markup(html,

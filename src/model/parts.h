@@ -103,6 +103,8 @@ struct loop {
     bool epoch_open;
     bool data_shared; /* two loops computed at once: whose are overlays (rule 10)? */
     bool data_hidden; /* it waits inside its own calls, and that is not seen */
+    bool
+        data_beside; /* it waits for several batches in a call, which may compute meanwhile */
 
     struct loop_calls calls;
     struct recompiles recompiles;

@@ -251,6 +251,15 @@ static void share_data(struct track *track, const struct model_process_facts *pr
     }
 }
 
+/* Several steps, or several replicas: while one waits for its batch, others need not. */
+static void note_waits(struct track *track, const struct item *item)
+{
+    if (track->loop && item->work->batches_inside > 0 &&
+        (item->work->batches_inside > 1 || item->work->train_steps > 1)) {
+        track->loop->data_beside = true;
+    }
+}
+
 static void move_overlay(struct item *item, struct overlays *overlays,
                          enum ss_stage stage)
 {
@@ -275,6 +284,7 @@ static void move_overlays(struct track *track, struct item *item)
         return;
     }
     share_data(track, process, item);
+    note_waits(track, item);
     move_overlay(item, &process->waits, SS_STAGE_DATA);
     move_overlay(item, &process->compiles, SS_STAGE_COMPILE);
     process->compute_end_ns = item->end_ns;

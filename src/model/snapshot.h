@@ -24,6 +24,7 @@ struct snap_quantiles {
 struct snap_stage {
     bool measured;            /* a span of this stage was seen in the loop */
     const char *reason;       /* why not, where that is known; else NULL */
+    const char *at_most;      /* why it may have been less; NULL: it was not */
     int64_t total_ns;         /* of the steady steps */
     double mean_ns;           /* a step */
     double early_ns, late_ns; /* a step, in the first and in the last third of them */

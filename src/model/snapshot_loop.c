@@ -74,6 +74,9 @@ static void fill_stages(const struct model *model, const struct loop *loop,
     if (reason) {
         out->stage[SS_STAGE_DATA].measured = false;
         out->stage[SS_STAGE_DATA].reason = reason;
+    } else if (loop->data_beside) {
+        out->stage[SS_STAGE_DATA].at_most =
+            "calls got several batches, and may have computed while they waited";
     }
 }
 

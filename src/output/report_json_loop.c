@@ -141,18 +141,20 @@ static void put_device(struct json *json, const struct snap_loop *loop)
         json_null(json, "device");
 }
 
-/* Why a stage was not measured, where that is known. */
-static void put_reasons(struct json *json, const struct snap_loop *loop)
+/* Why a stage was not measured, or may have been less than it is given as, where that is known. */
+static void put_reasons(struct json *json, const char *key, const struct snap_loop *loop,
+                        bool is_measured)
 {
-    json_begin_array(json, "not_measured");
+    json_begin_array(json, key);
     REPORT_FOR_STAGES(number)
     {
         const struct snap_stage *stage = &loop->stage[number];
-        if (stage->measured || !stage->reason)
+        const char *reason = is_measured ? stage->at_most : stage->reason;
+        if (stage->measured != is_measured || !reason)
             continue;
         json_begin_object(json, NULL);
         json_string(json, "stage", ss_stage_text((unsigned)number));
-        json_string(json, "reason", stage->reason);
+        json_string(json, "reason", reason);
         json_end_object(json);
     }
     json_end_array(json);
@@ -282,7 +284,8 @@ void report_json_loop(struct json *json, const struct snap_loop *loop)
     put_steps(json, loop);
     put_stages(json, loop);
     put_device(json, loop);
-    put_reasons(json, loop);
+    put_reasons(json, "not_measured", loop, false);
+    put_reasons(json, "upper_bounds", loop, true);
     put_throughput(json, loop);
     put_slowest(json, loop);
     put_change(json, loop);

@@ -69,6 +69,19 @@ static void say_not_measured(struct report *report)
         report_paragraph(report, false);
 }
 
+static void say_upper_bounds(struct report *report)
+{
+    REPORT_FOR_STAGES(stage)
+    {
+        const struct snap_stage *found = &report->loop->stage[stage];
+        if (!found->measured || !found->at_most)
+            continue;
+        buf_printf(&report->page.value, "%s is an upper bound: %s",
+                   ss_stage_text((unsigned)stage), found->at_most);
+        report_paragraph(report, false);
+    }
+}
+
 /* Beside the step, no part of it; there are no quantiles of it. */
 static void add_device(struct table *table, const struct snap_loop *loop,
                        struct scale scale)
@@ -169,6 +182,7 @@ void report_stages(struct report *report)
     table_print(&table, &report->page, report->style);
     table_release(&table);
     say_not_measured(report);
+    say_upper_bounds(report);
     say_asynchronous(report, scale);
 }
 

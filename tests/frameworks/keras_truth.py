@@ -14,6 +14,7 @@ os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
 import keras
 import numpy as np
 import tensorflow as tf
+from keras_fit import make_two_devices
 
 BATCHES, BATCH, EPOCHS = 10, 16, 8
 DELAYS_MS = 0, 1, 5, 20
@@ -78,22 +79,20 @@ class SlowLayer(keras.layers.Layer):
 
 
 class Watch(keras.callbacks.Callback):
-    """When the loop asks for a batch, and how long it is until the next callback is called."""
+    """From asking for each batch to the next callback (took), and to its being made (waited), if it
+    is known when that was, by the number of the batch."""
 
     def __init__(self, made=()):
         super().__init__()
-        self.made, self.asked, self.took = made, [], []
+        self.made, self.asked, self.took, self.waited = made, 0, [], []
 
     def on_train_batch_begin(self, batch, logs=None):
-        self.asked.append(time.perf_counter_ns())
+        self.asked = time.perf_counter_ns()
 
     def on_train_batch_end(self, batch, logs=None):
-        self.took.append(time.perf_counter_ns() - self.asked[-1])
-
-    def waits(self):
-        """From asking for each batch to its being made, by its number."""
-        asked = self.asked[:len(self.made)]
-        return [max(0, self.made[at] - when) for at, when in enumerate(asked)]
+        self.took.append(time.perf_counter_ns() - self.asked)
+        if batch in self.made:
+            self.waited.append(max(0, self.made[batch] - self.asked))
 
 
 class SlowEagerLayer(keras.layers.Layer):
@@ -220,7 +219,27 @@ def in_generator():
         made = {}
         watch = Watch(made)
         make_model().fit(generate(delay_ms, made), verbose=0, callbacks=[watch])
-        slept[delay_ms] = watch.waits()
+        slept[delay_ms] = watch.waited
+
+
+def in_map_of_replicas():
+    """Parts of batches are got ahead for two replicas."""
+    strategy = tf.distribute.MirroredStrategy(["CPU:0", "CPU:1"])
+    for delay_ms in (0, 20):
+        made = {}
+
+        def wait(at, batch):
+            time.sleep(delay_ms / 1e3)
+            made[int(at)] = time.perf_counter_ns()
+            return batch
+
+        batches = slices().repeat(4).enumerate().map(lambda at, batch: (tf.ensure_shape(
+            tf.numpy_function(wait, [at, batch[0]], tf.float32), (BATCH, 8)), batch[1]))
+        with strategy.scope():
+            model = make_model()
+        watch = Watch(made)
+        model.fit(without_prefetch(batches), verbose=0, callbacks=[watch])
+        slept[delay_ms] = watch.waited
 
 
 def in_workers():
@@ -228,9 +247,11 @@ def in_workers():
         rows = Rows(delay_ms)
         watch = Watch(rows.made)
         make_model().fit(rows, shuffle=False, verbose=0, callbacks=[watch])
-        slept[delay_ms] = watch.waits()
+        slept[delay_ms] = watch.waited
 
 
+if "in_map_of_replicas" in sys.argv:
+    make_two_devices()
 keras.utils.set_random_seed(1)
 inputs = np.random.rand(BATCHES * BATCH, 8).astype("float32")
 targets = np.random.rand(BATCHES * BATCH, 1).astype("float32")

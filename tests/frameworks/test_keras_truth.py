@@ -47,6 +47,8 @@ class Truth(KerasTest):
         self.check_data(slept, loops)
         self.check_data_of_others(slept, loops[6:14])
         self.check_user_code(slept["user_code"]["other"], loops[14], report)
+        self.assertEqual([at for at, loop in enumerate(loops_of(report)) if loop["upper_bounds"]],
+                         [PLACES.index("in_map_of_four")])
 
     def check_callbacks(self, slept, report):
         found = self.durations()
@@ -116,6 +118,18 @@ class Truth(KerasTest):
         lines = [(line["file"].rpartition("/")[2], line["function"])
                  for line in report["hot"]["lines"] if line["stage"] == stage]
         self.assertIn(("keras_truth.py", "sleep"), lines)
+
+    def test_replicas(self):
+        """They wait until both parts of a batch are there. That is less than making it takes, as it
+        was begun while they computed."""
+        slept, loops = self.train("in_map_of_replicas")
+        for delay_ms, steps in zip((0, 20), loops):
+            data = [step["stages_ns"]["data"] for step in steps]
+            self.near(data, slept["in_map_of_replicas"][str(delay_ms)], 0.1, 2e6, delay_ms)
+            self.assertLess(middle(data), max(delay_ms * 1e6, 2e6))
+        for loop in loops_of(self.report()):
+            self.assertEqual([bound["stage"] for bound in loop["upper_bounds"]], ["data"])
+        self.assertIn("data is an upper bound", self.text())
 
     def test_eager_loop(self):
         slept, (steps,) = self.train("user_code_of_eager_loop")

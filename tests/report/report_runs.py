@@ -23,7 +23,7 @@ BLOCK_UNITS, SEGMENT_UNITS = 192, 2046
  CHECKPOINT, COMPILE, SETUP, GC, PRODUCE, USER) = range(1, 18)
 UPDATE, TRAIN_CALL = 1, 2
 BATCH_END, EPOCH_END = 2, 4
-PRODUCER = 1 << 6
+OVERLAY, PRODUCER = 1 << 5, 1 << 6
 NEST = 0x60  # there is a span around it, of another stage than user; plus its stage
 CLOSED = 0x80
 
@@ -279,6 +279,24 @@ def overlapping():
     thread.now = start + 5 * MS
     thread.mark(step, 32)
     return process(thread)
+
+
+def in_calls(many):
+    """Calls of 10 ms that get so many batches by themselves, each after 2 ms of waiting on a thread
+    of its own."""
+    loop, other = Thread(), Thread(PID + 1, text=b"tf_Compute")
+    loop.loop(True)
+    random = noise(3)
+    for _ in range(100):
+        start = loop.now
+        loop.span(12, 10 * MS * (1 + 0.02 * next(random)), argument=1)
+        for batch in range(many):
+            other.now = start + (1 + 3 * batch) * MS
+            other.span(13, 2 * MS, OVERLAY, argument=4096)
+        loop.wait(MS / 10)
+    loop.loop(False)
+    return process(loop, other, names=NAMES + (
+        (12, b"train_function", b"", COMPUTE, TRAIN_CALL, 0), (13, b"GetNext", b"", DATA, 0, 0)))
 
 
 def extremes():

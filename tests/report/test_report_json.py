@@ -154,6 +154,7 @@ class Kinds(JsonTest):
         "shift": lambda: {"p": runs.changing("shift")},
         "spikes": lambda: {"p": runs.changing("spikes")},
         "overlapping": lambda: {"p": runs.overlapping()},
+        "several_batches": lambda: {"p": runs.in_calls(2)},
         "extremes": lambda: {"p": runs.extremes()},
         "hostile": lambda: {"p": runs.hostile()},
     }
@@ -226,6 +227,21 @@ class Kinds(JsonTest):
             {"target": "torch.optim.Optimizer.step", "installed": False,
              "reason": "torch is not installed"},
             {"target": "atexit", "installed": True, "reason": ""}])
+
+    def test_what_may_be_less_than_it_is_given_as(self):
+        for many in (1, 2):
+            self.make_run("calls-%d" % many, p=runs.in_calls(many))
+            found = self.load(run="calls-%d" % many)
+            self.assertEqual(found["stages"]["data"]["mean_ns"], many * 2 * runs.MS)
+            bounds = found["upper_bounds"]
+            self.assertEqual([bound["stage"] for bound in bounds], ["data"] * (many - 1))
+            self.assertEqual(found["loops"][0]["upper_bounds"], bounds)
+            cause = {finding["id"]: finding for finding in found["findings"]}["input-bound"]
+            self.assertEqual(cause["share_kind"], "bound" if bounds else "interval")
+            self.assertEqual(cause["share_ci"][0] == 0, bool(bounds))
+            text = " ".join(self.report(run="calls-%d" % many).split())
+            said = "data is an upper bound: calls got several batches, and may have computed"
+            self.assertEqual(said in text, bool(bounds))
 
     def test_losses(self):
         self.make_run("damaged", **self.MADE["damaged"]())

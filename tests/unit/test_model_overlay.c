@@ -177,6 +177,45 @@ static void waits_that_are_not_seen_are_not_zero(void **state)
     }
 }
 
+/* A call of 100 in which two batches come after 10 each; `steps`: what it says that it made. */
+static void get_two(const struct call *c, int64_t steps)
+{
+    script_begin(c->s, c->train, SS_FLAG_TRAIN);
+    for (int i = 0; i < 2; i++) {
+        script_pass(c->s, 40);
+        script_lane(c->s, 2);
+        script_begin(c->s, c->wait, SS_FLAG_OVERLAY);
+        script_pass(c->s, 10);
+        script_end(c->s, 0, 4000);
+        script_lane(c->s, 1);
+    }
+    script_end(c->s, 0, steps);
+}
+
+/* Several steps of one call, or replicas: while one waits another may compute. */
+static void waits_for_more_than_one_batch_are_an_upper_bound(void **state)
+{
+    (void)state;
+    for (int steps = 0; steps <= 2; steps++) {
+        struct call c = call_new();
+        script_point(c.s, SS_KIND_LOOP_BEGIN, c.fit);
+        for (int i = 0; i < STEPS; i++) {
+            if (steps > 0) {
+                get_two(&c, steps);
+            } else {
+                get_batch(&c, c.train, SS_FLAG_TRAIN, 4000);
+            }
+        }
+        script_point(c.s, SS_KIND_LOOP_END, 0);
+        const struct snap_loop *loop = loop_of(c.s);
+        assert_int_equal(loop->stage[SS_STAGE_DATA].total_ns,
+                         STEPS * (steps > 0 ? 20 : 10));
+        assert_int_equal(loop->stage[SS_STAGE_DATA].at_most != NULL, steps > 0);
+        assert_null(loop->stage[SS_STAGE_COMPUTE].at_most);
+        script_free(c.s);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -185,6 +224,7 @@ int main(void)
         cmocka_unit_test(a_wait_of_the_loop_has_the_size_of_its_batch),
         cmocka_unit_test(parts_that_others_get_are_no_batches),
         cmocka_unit_test(waits_that_are_not_seen_are_not_zero),
+        cmocka_unit_test(waits_for_more_than_one_batch_are_an_upper_bound),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
