@@ -1,12 +1,14 @@
-"""Hugging Face: a Trainer, then a loop with Accelerate, which time what they do themselves.
+"""Hugging Face: a Trainer, then a loop with Accelerate, which time what they do themselves, and a
+Trainer that fails.
 
 The last line printed is JSON: a digest of the weights, seconds of each call by the name that the report
-should have for it, and seconds in callbacks of each step of the Trainer."""
+should have for it, seconds in callbacks of each step of the Trainer, and the traceback of the last one."""
 
 import contextlib
 import hashlib
 import json
 import time
+import traceback
 import warnings
 
 import torch
@@ -142,6 +144,21 @@ def with_accelerate():
     return model
 
 
+class Fails(TrainerCallback):
+    def on_step_end(self, args, state, control, **more):
+        if state.global_step == 2:
+            raise LookupError("in a callback")
+
+
+def that_fails():
+    args = TrainingArguments("out", max_steps=4, use_cpu=True, report_to=[], disable_tqdm=True)
+    try:
+        Trainer(Model(), args, train_dataset=Numbers(44), callbacks=[Fails()]).train()
+    except LookupError:
+        return traceback.format_exc()
+    raise AssertionError("it raised nothing")
+
+
 def main():
     torch.manual_seed(1)
     torch.set_num_threads(1)
@@ -149,8 +166,10 @@ def main():
     for model in (with_trainer(), with_accelerate()):
         for parameter in model.parameters():
             digest.update(parameter.detach().numpy().tobytes())
+    error = that_fails()
     print()
-    print(json.dumps({"digest": digest.hexdigest(), "calls": calls, "steps": watch.steps}))
+    print(json.dumps({"digest": digest.hexdigest(), "calls": calls, "steps": watch.steps,
+                      "error": error}))
 
 
 main()

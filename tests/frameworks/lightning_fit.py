@@ -1,11 +1,11 @@
-"""Lightning: four fits that time what they do themselves.
+"""Lightning: four fits that time what they do themselves, and one that fails.
 
     lightning_fit.py PACKAGE
 
 PACKAGE is lightning.pytorch or pytorch_lightning. The last line printed is JSON: a digest of the weights,
 seconds of each call by the name that the report should have for it, seconds in callbacks of each step of
-the first two fits, how often Lightning's own profiler saw what in the last one, and if this is recorded,
-what the report said in the middle of that."""
+the first two fits, how often Lightning's own profiler saw what in the fourth one, if this is recorded
+what the report said in the middle of that, and the traceback of the last one."""
 
 import contextlib
 import hashlib
@@ -14,6 +14,7 @@ import json
 import logging
 import sys
 import time
+import traceback
 import warnings
 
 import torch
@@ -28,7 +29,7 @@ SingleDevice = importlib.import_module(sys.argv[1] + ".strategies").SingleDevice
 logging.getLogger(sys.argv[1]).setLevel(logging.ERROR)
 
 
-PLANNED = 24  # batches and steps of the last fit
+PLANNED = 24  # batches and steps of the fourth fit
 watch = Stopwatch()
 
 
@@ -280,6 +281,20 @@ def add_weights(digest, model):
         digest.update(parameter.detach().numpy().tobytes())
 
 
+class Fails(pl.Callback):
+    def on_train_batch_end(self, trainer, module, outputs, batch, index):
+        if index == 1:
+            raise LookupError("in a callback")
+
+
+def fit_that_fails():
+    try:
+        trainer(1, callbacks=[Fails()]).fit(Rivals(), loader(24))
+    except LookupError:
+        return traceback.format_exc()
+    raise AssertionError("it raised nothing")
+
+
 def fit_with_care(model):
     """With validation, test and prediction apart from it; gives what Lightning's profiler saw."""
     own = trainer(1, profiler="simple", enable_checkpointing=True, callbacks=[Looks()],
@@ -313,7 +328,7 @@ def main():
     add_weights(digest, model)
     print()
     print(json.dumps({"digest": digest.hexdigest(), "calls": calls, "steps": watch.steps,
-                      "profiled": profiled, "told": Looks.told}))
+                      "profiled": profiled, "told": Looks.told, "error": fit_that_fails()}))
 
 
 main()

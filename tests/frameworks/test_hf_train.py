@@ -15,7 +15,8 @@ class Train(TruthTest):
     def test_trainer_and_accelerate(self):
         plain = last_line(self.plain("hf_train.py"))
         printed = last_line(self.hooked("hf_train.py"))
-        self.assertEqual(printed["digest"], plain["digest"])
+        for what in ("digest", "error"):
+            self.assertEqual(printed[what], plain[what])
         report = self.report()
         self.check_loops(report)
         self.check_spans(report, counts_of(report))
@@ -25,9 +26,11 @@ class Train(TruthTest):
         self.assert_all_hooked()
 
     def check_loops(self, report):
-        trainer, accelerate = sorted(report["loops"], key=lambda loop: loop["start_ns"])
-        self.assertEqual(trainer["name"], "train")
-        for loop, steps, batches in ((trainer, 12, 22), (accelerate, 8, 14)):
+        loops = sorted(report["loops"], key=lambda loop: loop["start_ns"])
+        trainer, accelerate, failed = loops
+        self.assertEqual([loop["name"] for loop in loops], ["train", "", "train"])
+        for loop, steps, batches in ((trainer, 12, 22), (accelerate, 8, 14),
+                                     (failed, 2, 2 + 1)):  # one is got ahead
             self.assertEqual(loop["steps"]["count"], steps)
             self.assertEqual(loop["steps"]["updates"], steps)
             self.assertEqual(loop["steps"]["batches"], batches)
@@ -48,13 +51,13 @@ class Train(TruthTest):
                                   "Waits.on_log": {"step": 12, "eval": 3, "between": 1}})
 
     def check_spans(self, report, counts):
-        for key, count in ((("Mine", "get_batch_samples"), 12), (("", "backward"), 22 + 14),
+        for key, count in ((("Mine", "get_batch_samples"), 12), (("", "backward"), 22 + 14 + 2),
                            (("Slow", "step"), 12), (("SGD", "step"), 8),
                            (("LambdaLR", "step"), 1 + 12),  # one when it is made
                            (("AcceleratedScheduler", "step"), 14), (("", "save_state"), 1),
                            (("Mine", "predict"), 1), (("Mine", "save_model"), 1),
                            (("Mine", "log"), 12 + 3 + 1),  # of steps, evaluations, all at the end
-                           (("DefaultFlowCallback", "on_step_end"), 12)):
+                           (("DefaultFlowCallback", "on_step_end"), 12 + 2)):
             self.assertEqual(counts.get(key), count, key)
         scopes = {(span["object"], span["name"]): span["scope"] for span in report["spans"]}
         self.assertEqual(scopes["Waits", "on_step_begin"], "batch_begin")

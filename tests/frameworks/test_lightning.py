@@ -1,12 +1,14 @@
 """Lightning, under both of its names: real fits on the CPU, recorded without a change to the script."""
 
+import itertools
 import unittest
 
 from framework import counts_of, last_line, spans_of
 from truth import TruthTest
 
 
-PLANNED = 24  # steps of the last fit
+PLANNED = 24  # steps of the fourth fit
+FITS = [18, 8, 12, PLANNED, 2]
 STAGES = {"Careful.configure_optimizers": "setup", "Careful.transfer_batch_to_device": "transfer",
           "Careful.optimizer_step": "optimizer", "Careful.configure_gradient_clipping": "optimizer",
           "Careful.backward": "backward", "Careful.on_save_checkpoint": "callback",
@@ -24,34 +26,41 @@ class Fit(TruthTest):
                 printed = last_line(self.hooked("lightning_fit.py", package))
                 for what in ("digest", "profiled"):
                     self.assertEqual(printed[what], plain[what])
-                report, steps = self.report(), self.steps()
+                if package == "lightning.pytorch":
+                    self.assertEqual(printed["error"], plain["error"])
+                report, steps = self.report(), self.steps_by_fit()
                 self.check_loops(report)
                 self.check_spans(report, counts_of(report))
                 self.check_stages(report)
                 self.assert_calls(printed["calls"])
                 self.check_steps(steps, printed)
-                self.check_time_to_finish(steps[-PLANNED:], printed["told"])
+                self.check_time_to_finish(steps[3], printed["told"])
                 self.assert_all_hooked()
 
+    def steps_by_fit(self):
+        steps = iter(self.steps())
+        return [list(itertools.islice(steps, count)) for count in FITS]
+
     def check_loops(self, report):
-        """3 epochs of 12 batches, an update every 2; 2 of 8; 2 of 6 with two optimizers; one of 24."""
+        """3 epochs of 12 batches, an update every 2; 2 of 8; 2 of 6 with two optimizers; one of 24; one
+        that fails."""
         loops = sorted(report["loops"], key=lambda loop: loop["start_ns"])
-        self.assertEqual([loop["name"] for loop in loops], ["fit"] * 4)
-        self.assertEqual([loop["steps"]["count"] for loop in loops], [18, 8, 12, PLANNED])
-        self.assertEqual([loop["steps"]["batches"] for loop in loops], [36, 16, 12, PLANNED])
-        self.assertEqual([loop["steps"]["updates"] for loop in loops], [18, 8, 24, PLANNED])
-        self.assertEqual([loop["epochs_seen"] for loop in loops], [3, 2, 2, 1])
+        self.assertEqual([loop["name"] for loop in loops], ["fit"] * 5)
+        self.assertEqual([loop["steps"]["count"] for loop in loops], FITS)
+        self.assertEqual([loop["steps"]["batches"] for loop in loops], [36, 16, 12, PLANNED, 2])
+        self.assertEqual([loop["steps"]["updates"] for loop in loops], [18, 8, 24, PLANNED, 4])
+        self.assertEqual([loop["epochs_seen"] for loop in loops], [3, 2, 2, 1, 1])
         plans = [[loop["plan"][key] for key in ("steps", "epochs", "steps_per_epoch", "batch")]
                  for loop in loops]
         self.assertEqual(plans, [[18, 3, 6, 4], [None, 2, None, None], [12, 2, 6, 4],
-                                 [PLANNED, 1, PLANNED, 4]])
+                                 [PLANNED, 1, PLANNED, 4], [6, 1, 6, 4]])
         for segment in ("eval_ns", "checkpoint_ns", "between_ns"):
             self.assertGreater(loops[0]["books"][segment], 0, segment)
 
     def check_spans(self, report, counts):
         for key, count in ((("validate", "evaluation"), 3 + 1 + 1), (("test", "evaluation"), 1),
                            (("", "predict"), 1), (("", "save_checkpoint"), 3 + 1),
-                           (("", "sanity check"), 4),  # three of them have nothing to check
+                           (("", "sanity check"), 5),  # four of them have nothing to check
                            (("ModelCheckpoint", "on_train_epoch_end"), 3 + 1),
                            (("", "configure_gradient_clipping"), 18 + 8),
                            (("", "lr_scheduler_step"), 18 + 8),
@@ -69,13 +78,12 @@ class Fit(TruthTest):
     def check_steps(self, steps, printed):
         """Delays of callbacks, loggers and transfers are in their stage of the step that has them."""
         true = printed["steps"]
-        self.assertEqual(len(true), 18 + 8)
-        for part in (slice(0, 18), slice(18, 18 + 8)):  # only the first fit has a logger
-            self.assert_steps(steps[part], true[part], ("callback",), part)
+        for number, of_fit in enumerate((true[:FITS[0]], true[FITS[0]:])):
+            self.assert_steps(steps[number], of_fit, ("callback",), number)
         careful = zip(*(printed["calls"][name][:PLANNED] for name in (
             "Careful.transfer_batch_to_device", "Data.on_after_batch_transfer")))
-        self.assert_steps(steps[-PLANNED:], [{"transfer": transfer, "callback": callback}
-                                             for transfer, callback in careful],
+        self.assert_steps(steps[3], [{"transfer": transfer, "callback": callback}
+                                     for transfer, callback in careful],
                           ("transfer", "callback"))
 
     def check_time_to_finish(self, steps, told):
