@@ -11,60 +11,82 @@ SEEDS = {  # steps of each loop
     "callback_counts": [20], "callback_predicts": [20], "callback_precision": [20],
     "batch_sizes": [126, 16], "batch_sizes-0.005": [126, 16],
 }
+# One of each kind also as its author would run it: each of them has to import TensorFlow.
+ALONE = "batch_sizes-0.005", "callback_predicts", "mirrored_function"
 
 
 class Seeds(KerasTest):
-    def test_all(self):
+    def test_all_in_one_process(self):
         _, reports = self.run_many("keras_seeds.py", *(seed.replace("-", ":") for seed in SEEDS))
-        for seed, steps in SEEDS.items():
-            loops = loops_of(reports[seed])
-            self.assertEqual([loop["steps"]["count"] for loop in loops], steps, seed)
-            for loop in loops:
-                self.assertEqual(loop["negative_ns"], 0, seed)
-        self.check_eager(reports)
-        self.check_functions(reports)
-        self.check_callbacks(reports)
-        self.check_scripts_without_training(reports)
+        for seed in SEEDS:
+            self.check(seed, reports[seed])
 
-    def check_eager(self, reports):
-        for seed in ("eager_batches", "eager_augments", "batch_sizes"):
-            for stage in ("data", "forward", "backward", "optimizer"):
-                self.assertGreater(reports[seed]["stages"][stage]["total_ns"], 0, (seed, stage))
-        # The wait is the user's code, and the line with it is known.
-        slow = loops_of(reports["batch_sizes-0.005"])[0]["stages"]["other"]["p50_ns"]
-        self.assertGreaterEqual(slow, 5e6)
-        lines = [line for line in reports["batch_sizes-0.005"]["hot"]["lines"]
-                 if line["stage"] == "other"]
-        self.assertIn("batch_sizes.py", [line["file"].rpartition("/")[2] for line in lines])
+    def test_under_the_command(self):
+        for seed in ALONE:
+            script, _, argument = seed.partition("-")
+            self.hooked("seeds/%s.py" % script, *filter(None, [argument]),
+                        TF_CPP_MIN_LOG_LEVEL="3")
+            self.check(seed, self.report())
 
-    def check_functions(self, reports):
-        for seed in ("mirrored_function", "function_batches"):
-            self.assertGreater(reports[seed]["stages"]["compute"]["total_ns"], 0, seed)
-        self.assertGreater(reports["mirrored_function"]["stages"]["data"]["total_ns"], 0)
-        self.assertIsNone(reports["function_batches"]["stages"]["data"])
-        storm = reports["function_retraces"]
-        self.assertGreaterEqual(names_of(storm)["train_step.trace"]["count"], 12)
-        self.assertGreater(storm["stages"]["compile"]["share"], 0.3)
-        # Ten were watched by another profiler: they are in no statistics.
-        self.assertEqual(reports["function_profiled"]["steps"]["left_out"], 10 + 1)
+    def test_a_script_without_a_framework(self):
+        """Nothing of ours is loaded into it, and the report says what to do."""
+        self.hooked("seeds/timed_pipeline.py")
+        report = self.report()
+        self.assertEqual([loop["steps"]["count"] for loop in report["loops"]],
+                         SEEDS["timed_pipeline"])
+        self.assertEqual((report["run"]["records"], report["run"]["exit_code"]), (0, 0))
+        self.assertIn("stepscope.step()", self.text())
 
-    def check_callbacks(self, reports):
-        for seed, name in (("callback_counts", "Minimal"), ("callback_predicts", "Extensive"),
-                           ("callback_precision", "Precision")):
-            names = names_of(reports[seed])
-            self.assertEqual(names[name + ".on_train_batch_end"]["count"], 20, seed)
-            self.assertEqual("predict" in names, name != "Minimal", seed)
-            self.assertEqual(names.get("predict", {"count": 20})["count"], 20, seed)
-        for seed in ("callback_predicts", "callback_precision"):
-            report = reports[seed]
+    def check(self, seed, report):
+        loops = loops_of(report)
+        self.assertEqual([loop["steps"]["count"] for loop in loops], SEEDS[seed], seed)
+        for loop in loops:
+            self.assertEqual(loop["negative_ns"], 0, seed)
+        if not loops:
+            self.check_line(seed, report["hot"]["lines"])
+        elif seed.startswith("callback"):
+            self.check_callbacks(seed, report)
+        elif seed.startswith(("eager", "batch_sizes")):
+            self.check_eager(seed, report)
+        else:
+            self.check_functions(seed, report)
+
+    def check_line(self, seed, lines):
+        self.assertIn(seed.partition("-")[0] + ".py",
+                      [line["file"].rpartition("/")[2] for line in lines], seed)
+
+    def check_eager(self, seed, report):
+        for stage in ("data", "forward", "backward", "optimizer"):
+            self.assertGreater(report["stages"][stage]["total_ns"], 0, (seed, stage))
+        if seed == "batch_sizes-0.005":  # the wait is the user's code, and the line is known
+            self.assertGreaterEqual(loops_of(report)[0]["stages"]["other"]["p50_ns"], 5e6)
+            self.check_line(seed, [line for line in report["hot"]["lines"]
+                                   if line["stage"] == "other"])
+
+    def check_functions(self, seed, report):
+        stages = report["stages"]
+        self.assertGreater(stages["compute"]["total_ns"], 0, seed)
+        if seed == "mirrored_function":
+            self.assertGreater(stages["data"]["total_ns"], 0)
+        elif seed == "function_batches":
+            self.assertIsNone(stages["data"])
+        elif seed == "function_retraces":
+            self.assertGreaterEqual(names_of(report)["train_step.trace"]["count"], 12)
+            self.assertGreater(stages["compile"]["share"], 0.3)
+        else:  # ten were watched by another profiler: they are in no statistics
+            self.assertEqual((seed, report["steps"]["left_out"]), ("function_profiled", 10 + 1))
+
+    def check_callbacks(self, seed, report):
+        names = names_of(report)
+        of = {"callback_counts": "Minimal", "callback_predicts": "Extensive",
+              "callback_precision": "Precision"}[seed]
+        self.assertEqual(names[of + ".on_train_batch_end"]["count"], 20, seed)
+        self.assertEqual("predict" in names, of != "Minimal", seed)
+        if of != "Minimal":
+            self.assertEqual(names["predict"]["count"], 20, seed)
             self.assertGreater(report["stages"]["callback"]["share"], 0.5, seed)
             self.assertEqual(report["books"]["infer_ns"], 0, seed)
             self.assertGreater(report["books"]["eval_ns"], 0, seed)
-
-    def check_scripts_without_training(self, reports):
-        for seed in ("timed_pipeline", "summary_of_epochs"):
-            self.assertIn(seed + ".py", [line["file"].rpartition("/")[2]
-                                         for line in reports[seed]["hot"]["lines"]], seed)
 
 
 if __name__ == "__main__":
