@@ -36,12 +36,9 @@ void cause_say_line(struct finding *finding, const struct patient *patient,
  * no loss unless the device has nothing to do at other times (rule book 3.2). */
 static void weigh_sync(struct finding *finding, const struct patient *patient)
 {
-    const struct snap_resource *busy =
-        snapshot_value(patient->snapshot, SS_COUNTER_ID_GPU_BUSY, SNAP_ANY);
-
     if (!patient->loop->is_asynchronous && patient->loop->source != SOURCE_JIT)
         return;
-    if (!busy || busy->mean >= gpu_working)
+    if (!(cause_device_busy(patient) < gpu_working))
         finding->severity = FINDING_INFO;
     finding->share.low = 0;
     finding->kind = SHARE_BOUND;

@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "diagnose/run_gpus.h"
 #include "model/snapshot_hot.h"
 #include "stepscope/counters.h"
 
@@ -196,20 +197,34 @@ const struct snap_hot_line *cause_hot_line(const struct patient *patient, unsign
     return NULL;
 }
 
+double cause_device_busy(const struct patient *patient)
+{
+    const struct snapshot *snapshot = patient->snapshot;
+    const struct run_gpus gpus = run_gpus_of(snapshot, patient->run);
+    double least = NAN;
+
+    for (size_t i = 0; i < snapshot->resources.count; i++) {
+        const struct snap_resource *row = &snapshot->resources.rows[i];
+        if (row->counter == SS_COUNTER_ID_GPU_BUSY && run_gpus_has(&gpus, row->subject) &&
+            snapshot_value(snapshot, row->counter, row->subject))
+            least = fmin(least, row->mean);
+    }
+    return least;
+}
+
 void cause_weigh_host(struct finding *finding, const struct patient *patient)
 {
-    const struct snap_resource *busy =
-        snapshot_value(patient->snapshot, SS_COUNTER_ID_GPU_BUSY, SNAP_ANY);
+    const double busy = cause_device_busy(patient);
 
     if (!patient->loop->is_asynchronous)
         return;
-    if (busy) {
-        finding->share.high = fmin(finding->share.high, fmax(1 - busy->mean, 0));
+    if (isfinite(busy)) {
+        finding->share.high = fmin(finding->share.high, fmax(1 - busy, 0));
         finding->share.mid = fmin(finding->share.mid, finding->share.high);
         cause_more(finding->evidence, "; the device was busy %.0f %% of the time",
-                   100 * busy->mean);
+                   100 * busy);
     }
-    if (busy && busy->mean >= gpu_working)
+    if (busy >= gpu_working)
         finding->severity = FINDING_INFO;
     finding->share.low = 0;
     finding->kind = SHARE_BOUND;

@@ -74,6 +74,9 @@ void cause_say_stage(struct finding *finding, const struct patient *patient,
 void cause_say_line(struct finding *finding, const struct patient *patient,
                     unsigned stage);
 
+/* Part of the time in which a device that the run uses computed: of several the one that has least to do. NAN: not known. */
+double cause_device_busy(const struct patient *patient);
+
 /* Of what the host waits for or does itself: on a device that works later than it is told to, no more of it is lost than the
  * device has nothing to do (rule book 1.2, 3.2). */
 void cause_weigh_host(struct finding *finding, const struct patient *patient);

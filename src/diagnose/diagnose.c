@@ -56,11 +56,15 @@ static double rank_of(const struct finding *finding)
     return (finding->severity >= FINDING_WARN ? 10 : 0) + (isfinite(low) ? low : -1);
 }
 
+/* Of two that may gain nothing at all, the one that may gain more is first. */
 static int compare(const void *a, const void *b)
 {
     const double x = rank_of(a), y = rank_of(b);
+    const double x_most = finding_gain(a).high, y_most = finding_gain(b).high;
 
-    return (x < y) - (x > y);
+    if (x != y)
+        return (x < y) - (x > y);
+    return (x_most < y_most) - (x_most > y_most);
 }
 
 /* Also where a steady part was found in so few of them. */

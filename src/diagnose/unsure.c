@@ -4,17 +4,21 @@
 
 #include "diagnose/causes.h"
 
-/* Those that are a wait or a loss as they are. */
+/* Those that are a wait or a loss as they are. But for COMM that is so only while nothing is computed meanwhile. */
 static const struct {
     unsigned stage;
     const struct bands *bands;
-    bool
-        may_be_device; /* that works later than it is told to: the host may wait without any loss */
-} losses[] = {
-    {SS_STAGE_DATA, &stage_bands, true},        {SS_STAGE_TRANSFER, &stage_bands, true},
-    {SS_STAGE_SYNC, &stage_bands, true},        {SS_STAGE_COMM, &stage_bands, false},
-    {SS_STAGE_SETUP, &stage_bands, false},      {SS_STAGE_GC, &stage_bands, false},
-    {SS_STAGE_CALLBACK, &callback_bands, false}};
+} losses[] = {{SS_STAGE_DATA, &stage_bands},       {SS_STAGE_TRANSFER, &stage_bands},
+              {SS_STAGE_SYNC, &stage_bands},       {SS_STAGE_COMM, &stage_bands},
+              {SS_STAGE_SETUP, &stage_bands},      {SS_STAGE_GC, &stage_bands},
+              {SS_STAGE_CALLBACK, &callback_bands}};
+
+/* How much of it is a loss no number of steps would tell: a device computes meanwhile, or waits overlap. */
+static bool is_bound(const struct snap_loop *loop, unsigned stage)
+{
+    return loop->stage[stage].at_most ||
+           (loop->is_asynchronous && stage != SS_STAGE_COMM);
+}
 
 /* Steps until the nearer end of the interval passes what warns, as intervals shrink with the root of the steps; 0:
  * too many to say. */
@@ -37,7 +41,7 @@ void cause_find_unsure(struct patient *patient)
     for (size_t i = 0; i < sizeof losses / sizeof losses[0]; i++) {
         const struct snap_stage *found = &loop->stage[losses[i].stage];
         const double warn = losses[i].bands->warn;
-        if (!found->measured || (losses[i].may_be_device && loop->is_asynchronous) ||
+        if (!found->measured || is_bound(loop, losses[i].stage) ||
             !isfinite(found->share.high) || found->share.low >= warn ||
             found->share.high < unsure_from || found->share.high <= out->share.high)
             continue;

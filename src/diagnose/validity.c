@@ -8,6 +8,7 @@
 #include "base/units.h"
 #include "diagnose/gpu_held.h"
 #include "diagnose/own_cost.h"
+#include "diagnose/run_gpus.h"
 #include "diagnose/thresholds.h"
 #include "read/run.h"
 #include "stepscope/counters.h"
@@ -338,13 +339,15 @@ static void judge_pressure(struct judge *judge, const char *id, const char *what
         what, 100 * share);
 }
 
+/* Those of the run: what holds the clocks of others is not its matter. */
 static void judge_gpus(struct judge *judge)
 {
+    const struct run_gpus gpus = run_gpus_of(judge->snapshot, judge->run);
     double worst = 0;
 
     for (size_t i = 0; i < judge->snapshot->resources.count; i++) {
         const struct snap_resource *row = &judge->snapshot->resources.rows[i];
-        if (row->counter == SS_COUNTER_ID_GPU_CLOCK)
+        if (row->counter == SS_COUNTER_ID_GPU_CLOCK && run_gpus_has(&gpus, row->subject))
             worst = fmax(worst, gpu_held_lost(judge->snapshot, row->subject));
     }
     if (!snapshot_value(judge->snapshot, SS_COUNTER_ID_GPU_BUSY, SNAP_ANY))

@@ -519,30 +519,37 @@ static bool holds_loop(const struct model *model, const struct thread *thread)
            model->processes[thread->process].known;
 }
 
-/* As snapshots choose the primary loop, of those that are going on: replicas all take the same time, and the
- * lowest rank is looked at. */
-static bool is_rather_primary(const struct model *model, const struct thread *thread,
-                              const struct thread *best)
-{
-    const double same = 0.99;
-    const double ns = (double)thread->track->loop->step_ns;
-    const double best_ns = (double)best->track->loop->step_ns;
-    const int rank = model->processes[thread->process].facts.rank;
-    const int best_rank = model->processes[best->process].facts.rank;
-    if (ns * same > best_ns) {
-        return true;
-    }
-    return ns >= best_ns * same && rank >= 0 && rank < best_rank;
-}
-
-static uint32_t primary_lane(const struct model *model)
+static uint32_t longest_lane(const struct model *model)
 {
     uint32_t best = model->lane_count;
     for (uint32_t i = 0; i < model->lane_count; i++) {
         const struct thread *thread = model->lanes[i];
         if (holds_loop(model, thread) &&
             (best == model->lane_count ||
-             is_rather_primary(model, thread, model->lanes[best]))) {
+             thread->track->loop->step_ns > model->lanes[best]->track->loop->step_ns)) {
+            best = i;
+        }
+    }
+    return best;
+}
+
+static int rank_of_lane(const struct model *model, uint32_t lane)
+{
+    return model->processes[model->lanes[lane]->process].facts.rank;
+}
+
+/* As snapshots choose the primary loop, of those that are going on. */
+static uint32_t primary_lane(const struct model *model)
+{
+    const uint32_t longest = longest_lane(model);
+    uint32_t best = longest;
+    for (uint32_t i = 0; i < model->lane_count && longest < model->lane_count; i++) {
+        const double longest_ns = (double)model->lanes[longest]->track->loop->step_ns;
+        if (holds_loop(model, model->lanes[i]) &&
+            (double)model->lanes[i]->track->loop->step_ns >=
+                MODEL_SAME_LENGTH * longest_ns &&
+            rank_of_lane(model, i) >= 0 &&
+            rank_of_lane(model, i) < rank_of_lane(model, best)) {
             best = i;
         }
     }

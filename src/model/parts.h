@@ -199,6 +199,9 @@ struct overlays {
     uint64_t seen; /* all */
 };
 
+/* Replicas all take the same time: loops of that part of the longest one are as long. */
+#define MODEL_SAME_LENGTH 0.99
+
 struct model_process_facts {
     bool known;
     struct ss_process facts;

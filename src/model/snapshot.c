@@ -97,7 +97,8 @@ static void put_primary_first(struct snapshot *snapshot)
     size_t best = 0;
     for (size_t i = 1; i < snapshot->loop_count; i++) {
         const struct snap_loop *loop = &snapshot->loops[i], *first = &snapshot->loops[0];
-        if ((double)time_in_steps(loop) >= 0.99 * (double)time_in_steps(first) &&
+        if ((double)time_in_steps(loop) >=
+                MODEL_SAME_LENGTH * (double)time_in_steps(first) &&
             loop->rank >= 0 && loop->rank < snapshot->loops[best].rank) {
             best = i;
         }

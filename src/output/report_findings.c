@@ -59,7 +59,7 @@ static bool warns(const struct diagnosis *diagnosis, size_t index)
            strcmp(diagnosis->finding[index].id, "too-few-steps") != 0;
 }
 
-/* "data takes 12.0 % of the step (1.0 to 23.0 %): about 400 more steps would tell whether that holds it back" */
+/* "data takes 12.0 % of the step (1.0 to 23.0 %): some 400 more steps would tell whether that holds it back" */
 static void say_unsure(struct page *page, const struct unsure *unsure)
 {
     char steps[UNITS_SIZE];

@@ -7,7 +7,7 @@ enum {
     PORTION = 20000, /* records */
     PAUSES = 2000    /* of the time that a refresh takes: 0.05 % of a core */
 };
-static const int64_t first_pause_ns = 250000000; /* twice as long each time at first */
+static const int64_t first_pause_ns = 250000000;
 static const int64_t shortest_pause_ns = 2000000000;
 static const int64_t longest_pause_ns = 30000000000;
 
@@ -45,6 +45,16 @@ void live_open_empty(struct live *live)
         live->error = feed_init(&live->feed, live->run, live->facts);
 }
 
+/* Twice as long each time, from when something is recorded: frameworks take seconds to be imported. */
+static int64_t next_least(struct live *live)
+{
+    if (!live->run || !live->young_pause_ns)
+        live->young_pause_ns = first_pause_ns;
+    else if (live->young_pause_ns < shortest_pause_ns)
+        live->young_pause_ns *= 2;
+    return live->young_pause_ns;
+}
+
 int64_t live_refresh(struct live *live)
 {
     const int64_t start_ns = now_cpu_ns();
@@ -60,12 +70,8 @@ int64_t live_refresh(struct live *live)
     int64_t pause_ns = PAUSES * (now_cpu_ns() - start_ns);
     if (pause_ns > longest_pause_ns)
         pause_ns = longest_pause_ns;
-    live->young_pause_ns =
-        live->young_pause_ns ? 2 * live->young_pause_ns : first_pause_ns;
-    if (live->young_pause_ns < shortest_pause_ns)
-        return live->young_pause_ns;
-    live->young_pause_ns = shortest_pause_ns;
-    return pause_ns > shortest_pause_ns ? pause_ns : shortest_pause_ns;
+    const int64_t least_ns = next_least(live);
+    return pause_ns > least_ns ? pause_ns : least_ns;
 }
 
 bool live_feed(struct live *live)

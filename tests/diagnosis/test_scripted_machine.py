@@ -207,6 +207,17 @@ class Scripted(ReportTest):
                     self.assertAlmostEqual(findings[cause]["share"], 0.1 if is_hidden else true,
                                            delta=0.015)
 
+    def test_the_device_of_others_hides_nothing(self):
+        lines = CORES + QUIET + [("gpu.process_memory", 1 << 32 | PID, gauge(GB)),
+                                 ("gpu.busy", 0, gauge(0.95)), ("gpu.busy", 1, gauge(0.4))]
+        report = self.judge(self.make_run(p=train_on_device(0, 8 * MS, 20 * MS), s=samples(lines)))
+        bounds = [f["id"] for f in report["findings"] if f["id"].endswith("-bound")]
+        self.assertEqual(bounds, ["input-bound", "transfer-bound"], report["findings"])
+        report = self.judge(self.make_run("other", p=train_on_device(0, 20 * MS, 8 * MS),
+                                          s=samples(lines)))
+        bounds = [f["id"] for f in report["findings"] if f["id"].endswith("-bound")]
+        self.assertEqual(bounds, ["transfer-bound", "input-bound"], report["findings"])
+
 
 class Rows(ReportTest):
     def test_what_is_known_of_a_gpu_is_shown(self):

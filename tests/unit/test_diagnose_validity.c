@@ -209,17 +209,22 @@ static void limits_of_a_cgroup(void **state)
 
 static void clocks_of_gpus(void **state)
 {
-    const struct line held[] = {{SS_COUNTER_ID_GPU_HELD_HEAT, 0, 1, 0, 0, NULL},
-                                {SS_COUNTER_ID_GPU_CLOCK, 0, 0.9e9, 0, 0, NULL},
-                                {SS_COUNTER_ID_GPU_CLOCK_MOST, 0, 1.8e9, 0, 0, NULL},
-                                {SS_COUNTER_ID_GPU_BUSY, 0, 0.8, 0, 0, NULL}};
-    struct line idle[4];
+    enum { LINES = 5, PID_ON_GPU_0 = 7 };
+    const struct line held[LINES] = {
+        {SS_COUNTER_ID_GPU_HELD_HEAT, 0, 1, 0, 0, NULL},
+        {SS_COUNTER_ID_GPU_CLOCK, 0, 0.9e9, 0, 0, NULL},
+        {SS_COUNTER_ID_GPU_CLOCK_MOST, 0, 1.8e9, 0, 0, NULL},
+        {SS_COUNTER_ID_GPU_BUSY, 0, 0.8, 0, 0, NULL},
+        {SS_COUNTER_ID_GPU_PROCESS_MEMORY, PID_ON_GPU_0, 1e9, 0, 0, NULL}};
+    struct line idle[LINES];
 
     memcpy(idle, held, sizeof idle);
     idle[0].from = 0;
-    assert_int_equal(judge(state, "gpu", held, 4).level, VALIDITY_WARN);
-    assert_true(fabs(judge(state, "gpu", held, 4).value - 0.5) < 1e-9);
-    assert_int_equal(judge(state, "gpu", idle, 4).level, VALIDITY_OK);
+    assert_int_equal(judge(state, "gpu", held, LINES).level, VALIDITY_WARN);
+    assert_true(fabs(judge(state, "gpu", held, LINES).value - 0.5) < 1e-9);
+    assert_int_equal(judge(state, "gpu", held, LINES - 1).level,
+                     VALIDITY_OK); /* others' */
+    assert_int_equal(judge(state, "gpu", idle, LINES).level, VALIDITY_OK);
 }
 
 static void other_processes(void **state)

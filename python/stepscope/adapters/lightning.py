@@ -142,8 +142,10 @@ def _hook_modules(package, trainer):
 
 def _hook_strategy(package, trainer):
     """Not those of Lightning: what they do is the trainer's own work."""
-    own = next(kind for kind in type(trainer.strategy).__mro__
-               if kind.__module__.startswith(package))
+    own = next((kind for kind in type(trainer.strategy).__mro__
+                if kind.__module__.startswith(package + ".")), None)
+    if own is None:
+        return
     hook_methods(trainer.strategy, own, _work_row(_STRATEGY_WORK, "strategy, "), _STRATEGY_WORK,
                  "function")
     hook_methods(trainer.strategy, own, _work_row(_STRATEGY_SAVES, "strategy, "), _STRATEGY_SAVES)
