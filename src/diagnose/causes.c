@@ -214,10 +214,9 @@ double cause_device_busy(const struct patient *patient)
 
 void cause_weigh_host(struct finding *finding, const struct patient *patient)
 {
-    const double busy = cause_device_busy(patient);
-
     if (!patient->loop->is_asynchronous)
         return;
+    const double busy = cause_device_busy(patient);
     if (isfinite(busy)) {
         finding->share.high = fmin(finding->share.high, fmax(1 - busy, 0));
         finding->share.mid = fmin(finding->share.mid, finding->share.high);

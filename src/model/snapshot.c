@@ -108,9 +108,12 @@ static void put_primary_first(struct snapshot *snapshot)
     snapshot->loops[0] = primary;
 }
 
-static void fill_process(const struct model_process_facts *process, struct snap_loop *out)
+static void fill_process(const struct model *model, struct snap_loop *out,
+                         uint32_t number)
 {
-    out->rank = process->known ? process->facts.rank : -1;
+    const struct model_process_facts *process = &model->processes[number];
+
+    out->rank = rank_of(model, number);
     out->is_asynchronous = process->is_asynchronous;
     out->sampler_cores = process->sampler_looks
                              ? process->sampler_cores / (double)process->sampler_looks
@@ -140,7 +143,7 @@ static bool add_loops(const struct model *model, struct snapshot *snapshot)
                 if (!snapshot_fill_loop(model, thread, loop, out)) {
                     return false;
                 }
-                fill_process(&model->processes[loop->process], out);
+                fill_process(model, out, loop->process);
             }
         }
     }
