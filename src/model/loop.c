@@ -230,6 +230,8 @@ void loop_raise_source(struct track *track, enum step_source source)
         forget_steps(track, loop);
     }
     loop->owner_count = 0;
+    loop->last_owner = 0;
+    loop->out_of_turn = false;
     loop->source = source;
     loop->async = source == SOURCE_JIT;
 }

@@ -15,9 +15,8 @@
 #include "model/work.h"
 
 enum {
-    FOREIGN_UPDATES =
-        16,          /* in a row, by optimizers that the loop did not have: a new loop */
-    OWNERS_MAX = 16, /* optimizers of one loop that are told apart */
+    FOREIGN_UPDATES = 16, /* in a row, by owners that the loop did not have: a new loop */
+    OWNERS_MAX = 16,      /* optimizers or functions of one loop that are told apart */
     EPOCHS_KEPT = 512,
     LOOPS_KEPT = 64, /* of a thread; beyond that the shortest are only in the books */
     OVERLAYS_KEPT = 256,
@@ -56,7 +55,7 @@ struct step {
     struct work work;
 };
 
-/* A start with its update, by an optimizer that the loop did not have, and what was before it. */
+/* A start with its update, by an owner that the loop did not have, and what was before it. */
 struct foreign {
     struct work gap;
     struct step step;
@@ -82,6 +81,8 @@ struct loop {
     enum step_source source;
     int64_t begin_ns, first_step_ns, end_ns;
     uint32_t owners[OWNERS_MAX];
+    uint32_t last_owner; /* of its last update */
+    bool out_of_turn;    /* one of them had two updates in a row */
     int owner_count;
 
     struct series series;

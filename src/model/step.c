@@ -1,5 +1,5 @@
 /* Which phases make a step: rules 2, 3, 4 and 5. The open step has its update; what follows it is
- * the next one, if its own update is by the optimizer that made the loop's first. */
+ * the next one, if its own update is by the optimizer or function that made the loop's first. */
 #include "model/parts.h"
 
 static void start_step(struct step *step, int64_t start_ns)
@@ -10,9 +10,12 @@ static void start_step(struct step *step, int64_t start_ns)
     work_clear(&step->work);
 }
 
+/* Train calls of others make no steps of their own. */
 static void absorb(struct step *step, const struct step *next)
 {
+    const int64_t train_steps = step->work.train_steps;
     work_add(&step->work, &next->work);
+    step->work.train_steps = train_steps;
     step->last_end_ns = next->last_end_ns;
 }
 
@@ -47,20 +50,35 @@ static bool is_update(const struct track *track, const struct work *work)
     return (work->marks & WORK_UPDATE) && source_of(work) >= present_source(track);
 }
 
-/* Rule 5 is for loops that nobody announced, and for optimizers that can be told apart. */
+/* Whether it matters by whom updates are: optimizers, and functions that train. A trainer that announces
+ * its loop knows itself what a step is. */
+static bool tells_owners_apart(const struct loop *loop)
+{
+    return loop->owner_count > 0 &&
+           (loop->source == SOURCE_UPDATES ||
+            (loop->source == SOURCE_TRAINER && !loop->explicit_begin));
+}
+
+/* Rule 5 is for loops that nobody announced. */
 static bool is_foreign(const struct track *track, const struct work *work)
 {
     const struct loop *loop = track->loop;
-    return loop && !loop->explicit_begin && loop->source == SOURCE_UPDATES &&
-           source_of(work) == SOURCE_UPDATES && loop->owner_count > 0 &&
-           !loop_has_owner(loop, work->update_owner);
+    return loop && !loop->explicit_begin && tells_owners_apart(loop) &&
+           source_of(work) == loop->source && !loop_has_owner(loop, work->update_owner);
 }
 
-/* A start counts only if the next update is by the optimizer of the loop's first (rule 3). */
+static void note_turn(struct loop *loop, uint32_t owner)
+{
+    loop->out_of_turn = loop->out_of_turn || loop->last_owner == owner;
+    loop->last_owner = owner;
+}
+
+/* A start counts only if the next update is by whom the loop's first was (rule 3). Of functions only while they
+ * train strictly by turns: a script may also have one of its own for each tenth step. */
 static bool is_counted(const struct loop *loop, const struct work *work)
 {
-    return loop->source != SOURCE_UPDATES || loop->owner_count == 0 ||
-           loop->owners[0] == work->update_owner;
+    return !tells_owners_apart(loop) || loop->owners[0] == work->update_owner ||
+           (loop->source == SOURCE_TRAINER && loop->out_of_turn);
 }
 
 /* Work outside of steps, as that of a step that does not count. */
@@ -95,6 +113,7 @@ static void take_update(struct track *track, const struct step *next)
     }
     raise_source(track, source_of(&next->work));
     track->saw_update = true;
+    note_turn(loop, next->work.update_owner);
     if (is_counted(loop, &next->work)) {
         if (track->has_step) {
             complete(track, next->start_ns, true);
@@ -195,6 +214,8 @@ void step_loose(struct track *track, const struct work *work, int64_t end_ns)
 {
     add_loose(track, work, end_ns);
     if (track->has_next && is_update(track, work)) {
+        track->next.work.update_owner =
+            work->update_owner; /* one that lost may be in it */
         end_next(track);
     }
 }
