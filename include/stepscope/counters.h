@@ -12,6 +12,10 @@
 
 #define SS_COUNTERS(X)                                                                   \
     X(CPU_BUSY, "cpu.busy", NS, TOTAL, CPU, "time in which a core worked; of all cores") \
+    X(CPU_ALLOWED, "cpu.allowed", CORES, GAUGE, NONE,                                    \
+      "cores that the command may use, as its supervisor")                               \
+    X(CPU_ALLOWED_BUSY, "cpu.allowed_busy", NS, TOTAL, NONE,                             \
+      "time in which those worked; told where they are not all")                         \
     X(CPU_STEAL, "cpu.steal", NS, TOTAL, NONE,                                           \
       "time that the hypervisor took, all cores")                                        \
     X(CPU_FREQUENCY, "cpu.frequency", HZ, GAUGE, CPU, "clock of a core")                 \
@@ -108,6 +112,7 @@ enum ss_counter_subject {
     SS_SUBJECT_GPU_PID /* gpu << 32 | pid */
 };
 #define SS_ALL_CPUS UINT64_MAX
+enum { SS_GPUS_MOST = 64 }; /* more are not looked at: one bit of a word each */
 
 enum ss_thread_state { SS_THREAD_RUNS, SS_THREAD_WAITS, SS_THREAD_WAITS_FOR_DISK };
 

@@ -63,6 +63,8 @@ struct ss_process {
     bool clock_suspect;     /* a jump over 1 ms, or over 50 ppm */
     uint64_t reused_records, reused_by_stage[SS_STAGE_SLOTS]; /* given up at the cap */
     uint64_t lost_names, lost_threads, pool_empty;
+    /* Of its machine; zeros: not known. Times of another one are of another clock. */
+    uint8_t boot_id[16];
 };
 
 struct ss_lane {

@@ -112,7 +112,7 @@ static void find_drift(struct patient *patient)
     if (change < drift_bands.info)
         return;
     /* Other work on the machine slows steps down too, mostly at once: that is another finding. */
-    const bool is_watched = patient->snapshot->resources.count > 0;
+    const bool is_watched = snapshot_is_watched(patient->snapshot);
     const bool is_shift = patient->loop->change.kind == CHANGE_SHIFT,
                is_unclear = !is_watched || cause_is_disturbed(patient, VALIDITY_NOTE),
                alike = is_alike(patient->loop, carrier);

@@ -210,8 +210,7 @@ static void find_crowd(struct patient *patient)
     const struct snap_resource *wait =
         cause_counter(patient, id, SS_COUNTER_ID_THREAD_WAIT);
     const struct snap_resource *tree = cause_counter(patient, id, SS_COUNTER_ID_TREE_CPU);
-    const struct snap_resource *busy =
-        snapshot_value(patient->snapshot, SS_COUNTER_ID_CPU_BUSY, SS_ALL_CPUS);
+    const struct snap_resource *busy = snapshot_allowed_busy(patient->snapshot);
     const double cores = cause_cores(patient);
 
     if (!busy)

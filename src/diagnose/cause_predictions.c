@@ -6,14 +6,16 @@
 #include "base/units.h"
 #include "diagnose/causes.h"
 
-/* Without a training, whatever is called by name predicts: models with gradients off, compiled functions. */
+/* Without a training, whatever is called by name predicts: models with gradients off, compiled functions. With
+ * gradients it is a training, whose steps nobody saw. */
 static bool is_prediction(const struct patient *patient, const struct snap_span *span)
 {
     if (span->stage == SS_STAGE_INFER)
         return true;
     return !patient->loop &&
            (span->stage == SS_STAGE_EVAL || span->stage == SS_STAGE_FORWARD ||
-            span->stage == SS_STAGE_COMPUTE);
+            span->stage == SS_STAGE_COMPUTE) &&
+           !snapshot_has(patient->snapshot, SS_STAGE_BACKWARD);
 }
 
 static void describe(struct finding *finding, const struct snap_span *span, double ratio,

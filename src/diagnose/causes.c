@@ -154,7 +154,7 @@ const struct snap_resource *cause_counter(struct patient *patient, const char *i
 
 double cause_cores(const struct patient *patient)
 {
-    const double cores = (double)snapshot_cores(patient->snapshot);
+    const double cores = (double)snapshot_allowed_cores(patient->snapshot);
     const struct snap_resource *limit =
         snapshot_value(patient->snapshot, SS_COUNTER_ID_CGROUP_CPU_LIMIT, SNAP_ANY);
 

@@ -67,7 +67,7 @@ bool compare_take(struct compare_run *out, const struct snapshot *snapshot,
                                 .steady_steps = loop->steady_steps,
                                 .class = loop->warmup.class,
                                 .samples = samples_of(loop),
-                                .watched = snapshot->resources.count > 0};
+                                .watched = snapshot_is_watched(snapshot)};
     if (out->class == WARMUP_TOO_FEW)
         out->missing = loop->warmup.missing * loop->window_steps;
     validity_judge(&out->validity, snapshot, run);

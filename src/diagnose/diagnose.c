@@ -136,10 +136,19 @@ void diagnose(struct diagnosis *out, const struct snapshot *snapshot,
     qsort(out->finding, out->count, sizeof out->finding[0], compare);
 }
 
+const struct finding *diagnosis_worst(const struct diagnosis *diagnosis)
+{
+    return diagnosis->count > 0 && diagnosis->finding[0].severity >= FINDING_WARN
+               ? &diagnosis->finding[0]
+               : NULL;
+}
+
 const struct finding *diagnosis_first(const struct diagnosis *diagnosis)
 {
-    if (diagnosis->count > 0 && diagnosis->finding[0].severity >= FINDING_WARN)
-        return &diagnosis->finding[0];
+    const struct finding *worst = diagnosis_worst(diagnosis);
+
+    if (worst)
+        return worst;
     for (size_t i = 0; i < diagnosis->count; i++)
         if (strcmp(diagnosis->finding[i].id, "compute-bound") == 0)
             return &diagnosis->finding[i];

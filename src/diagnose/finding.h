@@ -74,6 +74,9 @@ const char *diagnosis_verdict(const struct diagnosis *diagnosis,
 /* The finding of that word; NULL: it is none of a finding's. */
 const struct finding *diagnosis_first(const struct diagnosis *diagnosis);
 
+/* The same, only if it is worth a warning. */
+const struct finding *diagnosis_worst(const struct diagnosis *diagnosis);
+
 const char *finding_severity_text(enum finding_severity severity);
 const char *share_kind_text(enum share_kind kind);
 

@@ -3,8 +3,6 @@
 #include "read/run.h"
 #include "stepscope/counters.h"
 
-enum { GPUS_MOST = 64 }; /* bits */
-
 /* "0,2"; false: nothing is told, or by names, which nobody here knows. */
 static bool parse_list(struct ss_text list, uint64_t *out)
 {
@@ -16,10 +14,10 @@ static bool parse_list(struct ss_text list, uint64_t *out)
         return true;
     for (size_t i = 0; i <= list.size; i++) {
         const char letter = i < list.size ? list.data[i] : ',';
-        if (letter >= '0' && letter <= '9' && number < GPUS_MOST) {
+        if (letter >= '0' && letter <= '9' && number < SS_GPUS_MOST) {
             number = 10 * number + (unsigned)(letter - '0');
             has_digit = true;
-        } else if (letter == ',' && has_digit && number < GPUS_MOST) {
+        } else if (letter == ',' && has_digit && number < SS_GPUS_MOST) {
             *out |= UINT64_C(1) << number;
             number = 0;
             has_digit = false;
@@ -55,7 +53,7 @@ struct run_gpus run_gpus_of(const struct snapshot *snapshot, const struct ss_run
     for (size_t i = 0; i < resources->count; i++) {
         const struct snap_resource *row = &resources->rows[i];
         const uint64_t gpu = row->subject >> 32;
-        if (row->counter != SS_COUNTER_ID_GPU_PROCESS_MEMORY || gpu >= GPUS_MOST)
+        if (row->counter != SS_COUNTER_ID_GPU_PROCESS_MEMORY || gpu >= SS_GPUS_MOST)
             continue;
         is_absent |= row->state != SS_SYSTEM_VALUE;
         if (row->state == SS_SYSTEM_VALUE)
@@ -70,5 +68,5 @@ struct run_gpus run_gpus_of(const struct snapshot *snapshot, const struct ss_run
 
 bool run_gpus_has(const struct run_gpus *gpus, uint64_t gpu)
 {
-    return gpu < GPUS_MOST && (gpus->used >> gpu & 1);
+    return gpu < SS_GPUS_MOST && (gpus->used >> gpu & 1);
 }

@@ -48,12 +48,6 @@ static enum validity_level level_of(double share, struct limits limits)
                                  : VALIDITY_OK;
 }
 
-/* Runs without a supervisor, and those of older versions, have no samples at all. */
-static bool is_watched(const struct judge *judge)
-{
-    return judge->snapshot->resources.count > 0;
-}
-
 static void unseen(struct judge *judge, const char *id, const char *what,
                    unsigned counter)
 {
@@ -61,7 +55,7 @@ static void unseen(struct judge *judge, const char *id, const char *what,
         snapshot_resource(judge->snapshot, counter, SNAP_ANY);
 
     add(judge, id, VALIDITY_UNSEEN, NAN, "share", "%s: %s", what,
-        !is_watched(judge)                      ? "nobody looked"
+        !snapshot_is_watched(judge->snapshot)   ? "nobody looked"
         : row && row->state == SS_SYSTEM_DENIED ? "we may not look"
                                                 : "not observable here");
 }
@@ -119,7 +113,7 @@ static void judge_watch(struct judge *judge)
     for (size_t i = 0; i < ss_run_lanes(judge->run); i++)
         if (!run_is_training(judge->run, ss_run_lane(judge->run, i)->process))
             lost += ss_run_lane(judge->run, i)->lost_records;
-    if (!is_watched(judge))
+    if (!snapshot_is_watched(judge->snapshot))
         add(judge, "watched", VALIDITY_UNSEEN, NAN, "share",
             "the machine was not watched: 'stepscope run' does that");
     else if (lost > 0)
@@ -163,11 +157,10 @@ static void judge_wait(struct judge *judge)
         "the loop's thread waited %.1f %% of the time for a core", 100 * share);
 }
 
-/* What ran on the cores and was neither the command's nor ours. */
+/* What ran on the cores that the command may use and was neither its own nor ours. */
 static void judge_others(struct judge *judge)
 {
-    const struct snap_resource *busy =
-        snapshot_value(judge->snapshot, SS_COUNTER_ID_CPU_BUSY, SS_ALL_CPUS);
+    const struct snap_resource *busy = snapshot_allowed_busy(judge->snapshot);
     const struct snap_resource *tree =
         snapshot_value(judge->snapshot, SS_COUNTER_ID_TREE_CPU, SNAP_ANY);
     const struct snap_resource *self =
@@ -179,9 +172,10 @@ static void judge_others(struct judge *judge)
     }
     const double cores =
         fmax(0, (busy->mean - tree->mean - (self ? self->mean : 0)) / 1e9);
-    const double share = cores / core_count(judge);
-    add(judge, "others", level_of(share, others_limits), share, "share",
-        "other processes had %.2f of %.0f cores", cores, core_count(judge));
+    const double allowed = fmax(1, (double)snapshot_allowed_cores(judge->snapshot));
+    add(judge, "others", level_of(cores / allowed, others_limits), cores / allowed,
+        "share", "other processes had %.2f of %s%.0f core%s", cores,
+        allowed < core_count(judge) ? "its " : "", allowed, allowed > 1 ? "s" : "");
 }
 
 /* Of values in any order; these are few. */

@@ -1,9 +1,8 @@
 /* Limits of CPU time and memory that a cgroup sets, as containers and job queues do. */
-#include <sched.h>
-
 #include "base/units.h"
-#include "supervise/cgroup_limits.h"
 #include "doctor/checks.h"
+#include "supervise/allowed_cores.h"
+#include "supervise/cgroup_limits.h"
 #include "supervise/proc_file.h"
 
 #define ROOT "/sys/fs/cgroup"
@@ -13,9 +12,9 @@ static const double little_bytes = 1024 * MB, too_little_bytes = 64 * MB;
 
 static void say_cpu(struct doctor *doctor, struct cgroup_limit limit)
 {
-    cpu_set_t allowed;
+    struct allowed_cores allowed;
 
-    CPU_ZERO(&allowed);
+    allowed_cores_look(&allowed);
     if (!limit.is_seen) {
         doctor_say_unknown(doctor, "CPU", "no cgroup tells");
         return;
@@ -24,8 +23,7 @@ static void say_cpu(struct doctor *doctor, struct cgroup_limit limit)
         doctor_say(doctor, "CPU", DOCTOR_OK, "none");
         return;
     }
-    const bool bites = sched_getaffinity(0, sizeof allowed, &allowed) == 0 &&
-                       limit.most < CPU_COUNT(&allowed);
+    const bool bites = limit.most < (double)allowed.count;
     doctor_say(doctor, "CPU", bites ? DOCTOR_WARN : DOCTOR_OK,
                "%.2f cores' time by a cgroup", limit.most);
     doctor_value(doctor, limit.most, "cores");

@@ -1,4 +1,4 @@
-/* The clock: which one the kernel uses, what a read costs, whether it ever runs backwards, and how
+/* The clock: which one the kernel uses, what a read costs, whether it ever runs backwards, and (for check_load.c) how
  * long the longest gap is in a loop that does nothing but read it. */
 #include <string.h>
 
@@ -10,7 +10,6 @@
 #define MS_NS ((int64_t)1000000)
 #define SPIN_NS (100 * MS_NS)
 #define SLOW_READ_NS 100 /* the kernel has no fast way to this clock */
-#define LONG_GAP_NS MS_NS
 
 enum { BATCH = 1000 };
 
@@ -80,26 +79,12 @@ static void say_reads(struct doctor *doctor, const struct spin *spin)
         doctor_advise(doctor, "stages below 100 times that are not worth measuring here");
 }
 
-static void say_gap(struct doctor *doctor, const struct spin *spin)
-{
-    char gap[UNITS_SIZE], time[UNITS_SIZE];
-    const bool is_long = spin->longest_gap_ns >= LONG_GAP_NS;
-
-    doctor_say(doctor, "gaps", is_long ? DOCTOR_WARN : DOCTOR_OK,
-               "%s at most without the core, in %s",
-               units_duration(gap, spin->longest_gap_ns), units_duration(time, SPIN_NS));
-    doctor_value(doctor, (double)spin->longest_gap_ns, "ns");
-    if (is_long)
-        doctor_advise(doctor,
-                      "stop other work on this machine, or take more steps to be sure");
-}
-
 void check_clock(struct doctor *doctor)
 {
     const struct spin spin = spin_around();
 
     say_source(doctor);
     say_reads(doctor, &spin);
-    if (spin.backwards == 0)
-        say_gap(doctor, &spin);
+    doctor->spin_ns = spin.backwards == 0 ? SPIN_NS : 0;
+    doctor->longest_gap_ns = spin.longest_gap_ns;
 }

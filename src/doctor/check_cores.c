@@ -1,11 +1,11 @@
 /* Cores that this process may use, and whether their clock changes with the load. */
-#include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "doctor/checks.h"
+#include "supervise/allowed_cores.h"
 #include "supervise/proc_file.h"
 
 static bool read_of_core(int core, const char *name, char *out, size_t size)
@@ -45,22 +45,21 @@ static void say_governor(struct doctor *doctor, int core)
 void check_cores(struct doctor *doctor)
 {
     const long online = sysconf(_SC_NPROCESSORS_ONLN);
-    cpu_set_t allowed;
+    struct allowed_cores allowed;
     int first = -1;
 
-    CPU_ZERO(&allowed);
-    if (sched_getaffinity(0, sizeof allowed, &allowed) != 0) {
+    allowed_cores_look(&allowed);
+    if (allowed.count == 0) {
         doctor_say_unknown(doctor, "cores", "the affinity cannot be read");
         say_governor(doctor, 0);
         return;
     }
-    const int count = CPU_COUNT(&allowed);
     for (int core = 0; core < CPU_SETSIZE && first < 0; core++)
-        first = CPU_ISSET((size_t)core, &allowed) ? core : -1;
-    doctor_say(doctor, "cores", count < 2 ? DOCTOR_WARN : DOCTOR_OK,
-               "%d of %ld may be used", count, online);
-    doctor_value(doctor, count, "cores");
-    if (count < 2)
+        first = CPU_ISSET((size_t)core, &allowed.set) ? core : -1;
+    doctor_say(doctor, "cores", allowed.count < 2 ? DOCTOR_WARN : DOCTOR_OK,
+               "%zu of %ld may be used", allowed.count, online);
+    doctor_value(doctor, (double)allowed.count, "cores");
+    if (allowed.count < 2)
         doctor_advise(doctor, "training, its loaders and the recorder share one core; "
                               "allow more, with taskset or in the container");
     say_governor(doctor, first);

@@ -4,7 +4,7 @@
 
 #include "doctor/doctor.h"
 
-void check_clock(struct doctor *doctor);  /* source, cost of a read, gaps */
+void check_clock(struct doctor *doctor);  /* source, cost of a read */
 void check_cores(struct doctor *doctor);  /* how many, governor and frequency */
 void check_cgroup(struct doctor *doctor); /* limits of CPU and memory, version 1 and 2 */
 void check_memory(struct doctor *doctor); /* available, swap */
@@ -14,7 +14,7 @@ void check_pythons(struct doctor *doctor);  /* interpreters and our extension */
 void check_place(struct doctor *doctor);    /* file system of runs; makes doctor->probe */
 void check_span(
     struct doctor *doctor); /* cost of a span, in doctor->probe, which it ends */
-void check_load(struct doctor *doctor); /* other work, since doctor->before */
+void check_load(struct doctor *doctor); /* other work, since doctor->before; gaps */
 
 /* check_load.c: fills doctor->before. */
 void check_load_begin(struct doctor *doctor);

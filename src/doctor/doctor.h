@@ -37,7 +37,9 @@ struct doctor_python {
 struct doctor_before {
     int64_t time_ns, own_cpu_ns;
     bool has_cpus, has_swaps;
-    uint64_t busy_ticks, steal_ticks, swaps;
+    size_t cores;        /* that we may use */
+    uint64_t busy_ticks; /* of those */
+    uint64_t steal_ticks, swaps;
 };
 
 struct doctor {
@@ -46,6 +48,7 @@ struct doctor {
         [PATH_MAX];    /* an empty directory like that of a run; "": it cannot be made */
     const char *group; /* of the check that is at work */
     struct doctor_before before;
+    int64_t longest_gap_ns, spin_ns; /* without a core, of so long; 0: not known */
     struct doctor_line line[DOCTOR_LINES];
     size_t lines;
     size_t count[DOCTOR_STATES];

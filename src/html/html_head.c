@@ -13,19 +13,9 @@ static const double label_share = 0.1;  /* from here on a part has its name on i
 static const double narrow_share = 0.3; /* the same on a narrow screen */
 static const double gain_shown = 0.01;
 
-/* The finding that is the verdict; NULL: none is worth a warning. */
-static const struct finding *worst(const struct html_page *page)
-{
-    const struct diagnosis *diagnosis = &page->report.diagnosis;
-
-    return diagnosis->count > 0 && diagnosis->finding[0].severity >= FINDING_WARN
-               ? &diagnosis->finding[0]
-               : NULL;
-}
-
 static void put_claim(struct html_page *page)
 {
-    const struct finding *finding = worst(page);
+    const struct finding *finding = diagnosis_worst(&page->report.diagnosis);
     struct html *html = &page->html;
     struct buf answer = {0};
 
@@ -81,7 +71,7 @@ static void put_fact(struct html *html, const char *label, const char *text)
 
 static void put_facts(struct html_page *page)
 {
-    const struct finding *finding = worst(page);
+    const struct finding *finding = diagnosis_worst(&page->report.diagnosis);
     struct html *html = &page->html;
     struct buf speed = {0}, sure = {0};
 

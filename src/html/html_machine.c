@@ -93,7 +93,7 @@ void html_machine(struct html_page *page)
 {
     struct machine_rows rows;
 
-    if (page->report.input->snapshot->resources.count == 0)
+    if (!snapshot_is_watched(page->report.input->snapshot))
         return;
     html_heading(page, page->report.loop ? "The machine while it trained" : "The machine",
                  "");

@@ -343,11 +343,28 @@ const struct thread *model_next_thread(const struct model *model,
     return walk->ended;
 }
 
-static uint32_t process_of_pid(const struct model *model, uint32_t pid)
+static const uint8_t *machine_of(const struct model *model, uint32_t process)
+{
+    static const uint8_t not_known[sizeof model->processes->facts.boot_id];
+    const uint8_t *id = process < model->process_count && model->processes[process].known
+                            ? model->processes[process].facts.boot_id
+                            : not_known;
+    return memcmp(id, not_known, sizeof not_known) != 0 ? id : NULL;
+}
+
+bool model_is_one_machine(const struct model *model, uint32_t a, uint32_t b)
+{
+    const uint8_t *one = machine_of(model, a), *other = machine_of(model, b);
+    return !one || !other ||
+           memcmp(one, other, sizeof model->processes->facts.boot_id) == 0;
+}
+
+/* On the machine of the one that looked. */
+static uint32_t process_of_pid(const struct model *model, uint32_t looker, uint32_t pid)
 {
     for (uint32_t i = model->process_count; i-- > 0;) {
         if (model->processes[i].known && model->processes[i].facts.pid == pid &&
-            !model_is_supervisor(model, i)) {
+            !model_is_supervisor(model, i) && model_is_one_machine(model, i, looker)) {
             return i;
         }
     }
@@ -372,7 +389,7 @@ static void feed_system(struct model *model, uint32_t process,
     if (counter == SS_COUNTER_ID_THREAD_STATE && record->flags == SS_SYSTEM_VALUE) {
         const uint32_t pid = (uint32_t)(record->subject >> 32);
         const uint32_t tid = (uint32_t)record->subject;
-        const uint32_t found = process_of_pid(model, pid);
+        const uint32_t found = process_of_pid(model, process, pid);
         const double state = record->u.value;
         if (found != UINT32_MAX && state >= 0 && state < HOT_STATES &&
             has_thread(model, found, tid)) {

@@ -317,6 +317,14 @@ struct snapshot *model_snapshot(const struct model *model)
     return snapshot;
 }
 
+bool snapshot_has(const struct snapshot *snapshot, enum ss_stage stage)
+{
+    for (size_t i = 0; i < snapshot->span_count; i++)
+        if (snapshot->spans[i].stage == stage)
+            return true;
+    return false;
+}
+
 void snapshot_free(struct snapshot *snapshot)
 {
     if (!snapshot) {

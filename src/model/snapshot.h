@@ -210,8 +210,19 @@ const struct snap_resource *snapshot_resource(const struct snapshot *snapshot,
 const struct snap_resource *snapshot_value(const struct snapshot *snapshot,
                                            unsigned counter, uint64_t subject);
 
+/* Whether anybody looked at the machine: runs without a supervisor, and those of older versions, have no samples. */
+bool snapshot_is_watched(const struct snapshot *snapshot);
+
 /* Cores of which anything is known; 0: not observable. */
 size_t snapshot_cores(const struct snapshot *snapshot);
+
+/* The same of those that the command may use, and the row of the time in which they worked: of all, where nothing
+ * else is known. */
+size_t snapshot_allowed_cores(const struct snapshot *snapshot);
+const struct snap_resource *snapshot_allowed_busy(const struct snapshot *snapshot);
+
+/* Whether any span of this stage was seen. */
+bool snapshot_has(const struct snapshot *snapshot, enum ss_stage stage);
 
 /* NULL if memory is short. A model that is still fed may be asked; its open step counts as time
  * of the loop. */

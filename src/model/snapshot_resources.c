@@ -7,12 +7,17 @@
 #include <math.h>
 #include <stdlib.h>
 
-/* The supervisor that watched the primary loop: there is one a host. The one that started last before
+/* The supervisor that watched the primary loop: there is one a machine. The one that started last before
  * the loop did, if a run was put together from several. */
-static const struct resource_set *set_for(const struct model *model, int64_t begin_ns)
+static const struct resource_set *set_for(const struct model *model,
+                                          const struct snap_loop *loop)
 {
+    const int64_t begin_ns = loop ? loop->begin_ns : INT64_MAX;
     const struct resource_set *best = NULL;
     for (const struct resource_set *set = model->resources.sets; set; set = set->next) {
+        if (loop && !model_is_one_machine(model, loop->process, set->process)) {
+            continue;
+        }
         const bool is_before = set->origin_ns <= begin_ns;
         const bool best_is_before = best && best->origin_ns <= begin_ns;
         const bool is_better =
@@ -126,7 +131,7 @@ bool snapshot_fill_resources(const struct model *model,
 {
     struct snap_resources *out = &snapshot->resources;
     const struct snap_loop *loop = snapshot->loop_count ? snapshot->loops : NULL;
-    const struct resource_set *set = set_for(model, loop ? loop->begin_ns : INT64_MAX);
+    const struct resource_set *set = set_for(model, loop);
     out->growth_per_s = NAN;
     if (!set) {
         return true;
@@ -174,6 +179,11 @@ const struct snap_resource *snapshot_value(const struct snapshot *snapshot,
     return row && row->state == SS_SYSTEM_VALUE && isfinite(row->mean) ? row : NULL;
 }
 
+bool snapshot_is_watched(const struct snapshot *snapshot)
+{
+    return snapshot->resources.count > 0;
+}
+
 size_t snapshot_cores(const struct snapshot *snapshot)
 {
     size_t count = 0;
@@ -183,4 +193,23 @@ size_t snapshot_cores(const struct snapshot *snapshot)
                  row->state == SS_SYSTEM_VALUE;
     }
     return count;
+}
+
+size_t snapshot_allowed_cores(const struct snapshot *snapshot)
+{
+    const struct snap_resource *row =
+        snapshot_resource(snapshot, SS_COUNTER_ID_CPU_ALLOWED, SNAP_ANY);
+    const size_t all = snapshot_cores(snapshot);
+    return row && row->state == SS_SYSTEM_VALUE && row->last >= 1 &&
+                   row->last < (double)all &&
+                   snapshot_value(snapshot, SS_COUNTER_ID_CPU_ALLOWED_BUSY, SNAP_ANY)
+               ? (size_t)row->last
+               : all;
+}
+
+const struct snap_resource *snapshot_allowed_busy(const struct snapshot *snapshot)
+{
+    const struct snap_resource *row =
+        snapshot_value(snapshot, SS_COUNTER_ID_CPU_ALLOWED_BUSY, SNAP_ANY);
+    return row ? row : snapshot_value(snapshot, SS_COUNTER_ID_CPU_BUSY, SS_ALL_CPUS);
 }

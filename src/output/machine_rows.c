@@ -65,7 +65,8 @@ static void add_cpu_rows(struct choice *choice)
     const struct snap_resource *all =
         snapshot_value(snapshot, SS_COUNTER_ID_CPU_BUSY, SS_ALL_CPUS);
     char note[64] = "";
-    const size_t cores = snapshot_cores(snapshot);
+    const size_t cores = snapshot_cores(snapshot),
+                 allowed = snapshot_allowed_cores(snapshot);
 
     if (waited)
         snprintf(note, sizeof note, "waited %.1f %% for a core", waited->mean / 1e7);
@@ -73,7 +74,10 @@ static void add_cpu_rows(struct choice *choice)
         add_row(choice, "loop thread", "cores", core, thread, note);
     if (tree)
         add_row(choice, "command", "cores", core, tree, "all its processes");
-    snprintf(note, sizeof note, "of %zu", cores);
+    const int length = snprintf(note, sizeof note, "of %zu", cores);
+    if (allowed < cores)
+        snprintf(note + length, sizeof note - (size_t)length, "; it may use %zu",
+                 allowed);
     if (all) {
         struct snap_resource bounded = *all; /* ticks of the kernel come in lumps */
         bounded.max = fmin(all->max, (double)cores * core);

@@ -77,6 +77,24 @@ static bool is_uncompiled(const struct hook_list *hooks)
     return has_jax;
 }
 
+#define ADD_MARKS                                                                        \
+    "add `import stepscope` to the script and `stepscope.step()` as the first line in "  \
+    "the body of its loop"
+
+static const char *what_to_do(const struct report *report)
+{
+    const struct hook_list *hooks = report->input->hooks;
+
+    if (is_uncompiled(hooks))
+        return "no function that jax.jit compiled was called: " ADD_MARKS;
+    if (hooks && hooks->installed > 0 &&
+        snapshot_has(report->input->snapshot, SS_STAGE_BACKWARD))
+        return "gradients were made, and no optimizer of the framework made a step: " ADD_MARKS;
+    return "call ss_step() (in Python: stepscope.step()) at the start of each step, or "
+           "record data, forward, backward and the optimizer's update as spans of "
+           "these stages";
+}
+
 const char *report_no_steps_text(const struct report *report)
 {
     return run_training_processes(report->input->run) > 0
@@ -87,14 +105,7 @@ const char *report_no_steps_text(const struct report *report)
 void report_no_steps_advice(struct report *report, size_t most_hooks)
 {
     say_hooks(report, most_hooks);
-    buf_add_text(
-        &report->page.value,
-        is_uncompiled(report->input->hooks)
-            ? "no function that jax.jit compiled was called: add `import stepscope` to "
-              "the script and `stepscope.step()` as the first line in the body of its loop"
-            : "call ss_step() (in Python: stepscope.step()) at the start of each step, or "
-              "record data, forward, backward and the optimizer's update as spans of "
-              "these stages");
+    buf_add_text(&report->page.value, what_to_do(report));
     page_field(&report->page, "To do");
 }
 

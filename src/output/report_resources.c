@@ -110,7 +110,7 @@ void report_resources(struct report *report)
     struct machine_rows rows;
     struct table table;
 
-    if (report->input->snapshot->resources.count == 0)
+    if (!snapshot_is_watched(report->input->snapshot))
         return;
     report_title(report, "The machine %s",
                  report->loop ? "while it trained" : "meanwhile");

@@ -9,7 +9,7 @@
 /* Without a supervisor there is little to say, unless something of it did disturb the run. */
 static bool is_worth_saying(const struct report *report)
 {
-    return report->input->snapshot->resources.count > 0 ||
+    return snapshot_is_watched(report->input->snapshot) ||
            report->diagnosis.validity.level > VALIDITY_OK;
 }
 

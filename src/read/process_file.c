@@ -196,6 +196,7 @@ static void fill_info(struct process_file *file)
     info->lost_names = header->lost_names;
     info->lost_threads = header->lost_threads;
     info->pool_empty = header->pool_empty;
+    memcpy(info->boot_id, header->boot_id, sizeof info->boot_id);
 }
 
 static int read_contents(struct process_file *file, bool all_again)

@@ -64,7 +64,7 @@ struct gpus {
     bool all_left;
     struct ss_error why;
     unsigned count, told; /* GPUs; those of which there is something to take */
-    struct gpu gpu[GPUS_MOST];
+    struct gpu gpu[SS_GPUS_MOST];
 };
 
 static bool left_behind;
@@ -310,7 +310,7 @@ static unsigned start_nvml(struct gpus *gpus, enum state *state)
         return 0;
     }
     result = gpus->nvml.count(&count);
-    return result != NVML_SUCCESS ? 0 : count > GPUS_MOST ? GPUS_MOST : count;
+    return result != NVML_SUCCESS ? 0 : count > SS_GPUS_MOST ? SS_GPUS_MOST : count;
 }
 
 /* Loads and starts NVML, and a thread for each GPU but the first, which it reads itself. */

@@ -17,7 +17,7 @@
 #include "stepscope/counters.h"
 #include "stepscope/format.h"
 
-enum { GPUS_NAME_SIZE = 96, GPUS_MOST = 64 }; /* more are not looked at */
+enum { GPUS_NAME_SIZE = 96 };
 
 struct gpus;
 

@@ -18,10 +18,15 @@ static int open_again(const char *path)
     return fd;
 }
 
+bool proc_error_is_passing(int error)
+{
+    return error == EMFILE || error == ENFILE || error == ENOMEM || error == EAGAIN ||
+           error == EBUSY;
+}
+
 bool proc_file_is_passing(const struct proc_file *file)
 {
-    return file->error == EMFILE || file->error == ENFILE || file->error == ENOMEM ||
-           file->error == EAGAIN || file->error == EBUSY;
+    return proc_error_is_passing(file->error);
 }
 
 bool proc_file_read(struct proc_file *file, const char *path, char *out, size_t size)

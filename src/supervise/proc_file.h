@@ -22,8 +22,9 @@ struct proc_file {
 bool proc_file_read(struct proc_file *file, const char *path, char *out, size_t size);
 void proc_file_close(struct proc_file *file);
 
-/* Whether the last read failed for a reason of ours (descriptors, memory), and not of the file. */
-bool proc_file_is_passing(const struct proc_file *file);
+/* Whether it failed for a reason of ours (descriptors, memory), which may pass, and not of the file. */
+bool proc_error_is_passing(int error);                   /* an errno */
+bool proc_file_is_passing(const struct proc_file *file); /* its last read */
 
 /* What it means for its counters that a read failed, or gave what could not be understood; SS_SYSTEM_VALUE: that
  * there is none just now. */

@@ -59,7 +59,7 @@ static void take_process(struct source_gpus *source, const struct gpu_reading *r
 
 static void tell_unmatched(const struct unmatched *unmatched, struct sample_sink *sink)
 {
-    for (uint64_t gpu = 0; gpu < GPUS_MOST; gpu++)
+    for (uint64_t gpu = 0; gpu < SS_GPUS_MOST; gpu++)
         if (unmatched[gpu].has_left)
             sample_put(sink, SS_COUNTER_ID_GPU_PROCESS_MEMORY,
                        unmatched[gpu].is_there ? SS_SYSTEM_VALUE : SS_SYSTEM_ABSENT,
@@ -70,7 +70,7 @@ void source_gpus_read(void *state, struct sample_sink *sink)
 {
     struct source_gpus *source = state;
     struct gpu_reading readings[READINGS];
-    struct unmatched unmatched[GPUS_MOST] = {0};
+    struct unmatched unmatched[SS_GPUS_MOST] = {0};
     size_t count = source->gpus ? READINGS : 0;
 
     while (count == READINGS) {

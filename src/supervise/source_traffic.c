@@ -17,8 +17,7 @@ static void find_disks(struct source_traffic *source)
     struct dirent *entry;
     char path[64 + DISK_NAME_SIZE];
 
-    source->looked =
-        dir || (errno != EMFILE && errno != ENFILE && errno != ENOMEM); /* not just now */
+    source->looked = dir || !proc_error_is_passing(errno);
     while (dir && source->disk_count < DISKS_MOST && (entry = readdir(dir))) {
         const size_t length = strlen(entry->d_name);
         if (entry->d_name[0] == '.' || length >= DISK_NAME_SIZE)

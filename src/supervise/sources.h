@@ -6,6 +6,7 @@
 
 #include <time.h>
 
+#include "supervise/allowed_cores.h"
 #include "supervise/cgroup_limits.h"
 #include "supervise/proc_file.h"
 #include "supervise/proc_text.h"
@@ -13,6 +14,7 @@
 
 struct source_cpu { /* /proc/stat */
     struct proc_file stat;
+    struct allowed_cores allowed; /* as at the start: totals of others would jump */
     unsigned rounds;
 };
 void source_cpu_read(void *source, struct sample_sink *sink);

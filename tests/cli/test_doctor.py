@@ -98,6 +98,22 @@ class Json(DoctorTest):
         self.parsed(done.stdout)
         self.assertEqual(self.lines["cores: cores"]["value"], 1)
         self.assertEqual(self.lines["cores: cores"]["state"], "warn")
+        self.assertRegex(self.lines["right now: other work"]["text"], " of 1 core busy$")
+
+    def test_one_cause_is_one_warning(self):
+        """Somebody has the only core that may be used: it is that work, not the gaps that it makes."""
+        core = {min(os.sched_getaffinity(0))}
+        hog = subprocess.Popen([sys.executable, "-c", "while True: pass"],
+                               preexec_fn=lambda: os.sched_setaffinity(0, core))
+        self.addCleanup(hog.wait)
+        self.addCleanup(hog.kill)
+        done = self.check(["doctor", "--json"], FINE, env=environment(),
+                          preexec_fn=lambda: os.sched_setaffinity(0, core))
+        self.parsed(done.stdout)
+        gaps = self.lines["right now: gaps"]
+        self.assertGreater(gaps["value"], 1e6)
+        self.assertEqual((self.lines["right now: other work"]["state"], gaps["state"]), ("warn", "ok"))
+        self.assertRegex(gaps["text"], r": by other work( and steal)?$")
 
     def test_the_clock_and_a_span_cost_something(self):
         self.doctor()
@@ -140,6 +156,48 @@ class Governor(DoctorTest):
     def test_one_that_does_not_is_fine(self):
         line = self.governed_by("performance")
         self.assertEqual((line["state"], line["advice"]), ("ok", None))
+
+
+class Kernel(DoctorTest):
+    """Files of the kernel with other texts in them: machines that this one is not."""
+
+    CLOCK = "/sys/devices/system/clocksource/clocksource0/current_clocksource"
+
+    def on_a_machine(self, texts, code):
+        """The doctor where these files have these texts; None: there is no such file."""
+        mounts = []
+        for number, (place, text) in enumerate(texts.items()):
+            own = self.path("file-%d" % number)
+            with open(own, "w", encoding="ascii") as file:
+                file.write(text or "")
+            mounts.append(f"mount --bind {own} {place}" if text else f"mount -t tmpfs none {place}")
+        jail = ["unshare", "--mount", "sh", "-c", " && ".join(mounts) + ' && PATH=/nowhere exec "$@"',
+                "sh"]
+        if subprocess.run([*jail, "/bin/true"], stderr=subprocess.DEVNULL, check=False).returncode:
+            self.skipTest("no mount can be made here")
+        done = subprocess.run([*jail, PROGRAM, "doctor", "--json"], stdout=subprocess.PIPE, check=False,
+                              env=environment(PATH=os.environ["PATH"]), cwd=self.folder, text=True)
+        self.assertEqual(done.returncode, code)
+        return self.parsed(done.stdout)
+
+    @staticmethod
+    def memory(available_kb):
+        return (f"MemTotal: 8000000 kB\nMemAvailable: {available_kb} kB\n"
+                "SwapTotal: 2000000 kB\nSwapFree: 1500000 kB\n")
+
+    def test_a_coarse_clock_little_memory_and_a_kernel_that_tells_little(self):
+        self.on_a_machine({self.CLOCK: "hpet\n", "/proc/meminfo": self.memory(500000), "/proc/pressure": None,
+                           "/proc/vmstat": "nothing\n"}, FINE)
+        states = {name: line["state"] for name, line in self.lines.items()}
+        for name, state in {"time: source": "warn", "memory: available": "warn", "memory: swap": "ok",
+                            "counters: pressure": "unknown", "right now: swapping": "unknown"}.items():
+            self.assertEqual(states[name], state, self.lines[name])
+        self.assertEqual(self.lines["memory: swap"]["value"], 500000 * 1024)
+        self.assertIn("psi=1", self.lines["counters: pressure"]["advice"])
+
+    def test_hardly_any_memory_is_bad(self):
+        found = self.on_a_machine({"/proc/meminfo": self.memory(100000)}, CHECK_FAILED)
+        self.assertEqual((found["fit"], self.lines["memory: available"]["state"]), (False, "bad"))
 
 
 class Text(DoctorTest):

@@ -110,6 +110,11 @@ MACHINES = {
                                     ("cgroup.periods", 0, total(10)),
                                     ("cgroup.throttled_periods", 0, total(0))],
                                    "cpu-oversubscribed", 0.3),
+    "own threads on a part of the cores": ([("thread.wait", LOOP_THREAD, total(0.3e9)),
+                                            ("tree.threads", 0, gauge(24)), ("tree.cpu", 0, total(0.98e9)),
+                                            ("cpu.allowed", 0, gauge(1)),
+                                            ("cpu.allowed_busy", 0, total(0.99e9))],
+                                           "cpu-oversubscribed", 0.3),
     "idle GPU": ([OWN_GPU, ("gpu.busy", 0, gauge(0.2, 0.4))], "gpu-idle", 0.7),
     "idle GPU of nobody": ([("gpu.busy", 0, gauge(0))], None, None),
     "idle GPU beside": ([OWN_GPU, ("gpu.busy", 0, gauge(0.9)), ("gpu.busy", 1, gauge(0))], None, None),
@@ -128,17 +133,18 @@ MACHINES = {
 }
 
 
-def samples(lines):
-    """The supervisor's file: ten looks a second."""
+def samples(lines, seconds=SECONDS, **header):
+    """The supervisor's file: ten looks a second, for so long."""
     texts = sorted({text for text, _, _ in lines})
     lane = runs.Thread(tid=9)
     lane.records = []
-    for i in range(SECONDS * PER_S + 1):
+    for i in range(seconds * PER_S + 1):
         for text, subject, value in lines:
             lane.records.append(system(START + i * 1000 * MS // PER_S, value(i / PER_S), subject,
                                        name=texts.index(text) + 1))
     made = runs.ProcessFile(pid=9, start_raw_ns=START, ticks_per_s=1_000_000_000,
-                            start_realtime_ns=runs.REALTIME, end_ticks=START + SECONDS * 1000 * MS)
+                            start_realtime_ns=runs.REALTIME, end_ticks=START + seconds * 1000 * MS,
+                            **header)
     made.poke(33, "B", 1)
     made.block(0, *(name(i, text.encode()) for i, text in enumerate(texts, 1)))
     runs.add_thread(made, 1, lane)
@@ -179,6 +185,18 @@ class Scripted(ReportTest):
                       "cgroup-throttled"):
             self.assertIn(cause, report["unobservable"])
 
+
+    def test_what_another_machine_did_is_not_held_against_the_loop(self):
+        """Ranks of a cluster record into one directory; each machine has its own clock."""
+        swaps = samples(self.machine("swap"), boot_id=b"o" * 16)
+        report = self.judge(self.make_run(p=train(), s=swaps))
+        self.assertIsNone(report["resources"])
+        self.assertNotIn("swap", [f["id"] for f in report["findings"]])
+        own = samples(self.machine("steal"))
+        for number, files in enumerate(({"s": swaps, "t": own}, {"s": own, "t": swaps})):
+            report = self.judge(self.make_run("both-%d" % number, p=train(), **files))
+            found = [f["id"] for f in report["findings"] if f["severity"] != "info"]
+            self.assertEqual(found, ["steal"])
 
     def test_a_device_that_is_waited_for(self):
         """To wait for it, or for anything while it works, is a loss only where it has nothing to do at
@@ -231,6 +249,17 @@ class Rows(ReportTest):
         self.assertRegex(text, r"(?m)^Held +the clock of GPU 0 by power cap 50 % of the time$")
 
 
+    def test_whether_the_loop_thread_ran_is_said_by_stage(self):
+        """Half of the time it did, in whatever stage it was."""
+        thread = [("thread.cpu", LOOP_THREAD, total(0.5e9)), ("thread.state", LOOP_THREAD, gauge(0, 1))]
+        text = self.report(run=self.make_run(p=train(), s=samples(CORES + QUIET + thread)))
+        said = " ".join(re.search(r"(?m)^Busy +(.*(?:\n {10}.*)*)", text)[1].split())
+        self.assertRegex(said, "^the loop's thread ran, or could have, in .*of the time; else it waited$")
+        shares = dict(re.findall(r"(\w+) (\d+) %", said))
+        for stage in ("forward", "backward"):
+            self.assertAlmostEqual(int(shares[stage]), 50, delta=10)
+
+
 class Stamp(ReportTest):
     """The line of the summary that says whether times can be trusted."""
 
@@ -265,6 +294,9 @@ class Stamp(ReportTest):
         self.assertEqual(others, {"ok"}, report["validity"])
         return found["level"], found["value"]
 
+    def judged(self, run):
+        return json.loads(self.check(["report", "--json", run], FINE).stdout)["validity"]
+
     def poked(self, offset, form, value):
         made = self.measured()
         made.poke(offset, form, value)
@@ -296,6 +328,23 @@ class Stamp(ReportTest):
             made = train(perturbed)
             made.poke(36, "I", 31000)
             self.assertEqual(self.item("perturbed", made), (level, perturbed / 240))
+
+    def test_a_machine_that_was_not_watched_to_the_end(self):
+        levels = {}
+        for seconds in (6, SECONDS):
+            run = self.make_run("watched-%d" % seconds, p=self.measured(), s=samples(self.ALL_SEEN, seconds))
+            items = self.judged(run)["items"]
+            watched, = (item for item in items if item["id"] == "watched")
+            levels[seconds] = watched["level"]
+            self.assertAlmostEqual(watched["value"], min(1, seconds / SECONDS), delta=0.02)
+        self.assertEqual(levels, {6: "warn", SECONDS: "ok"})
+
+    def test_samples_that_found_no_room(self):
+        made = samples(self.ALL_SEEN)
+        made.poke(made.block_offset(1) + 128, "Q", 7)
+        items = {item["id"]: item for item in self.judged(self.make_run(p=self.measured(), s=made))["items"]}
+        self.assertEqual((items["watched"]["level"], items["watched"]["value"]), ("note", 7))
+        self.assertEqual(items["dropped"]["level"], "ok")
 
     def test_a_clock_that_jumped(self):
         """By 3 ms, before the first step."""

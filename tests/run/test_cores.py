@@ -69,6 +69,31 @@ class Cores(SamplesTest):
         self.assertEqual((stamp["preempted"]["level"], stamp["others"]["level"]), ("warn", "warn"))
         self.assertEqual(report["validity"]["level"], "warn")
 
+    def test_what_others_do_on_cores_that_it_may_not_use_is_no_disturbance(self):
+        own, *rest = sorted(os.sched_getaffinity(0))
+        if not rest:
+            self.skipTest("there is one core only")
+        with subprocess.Popen(["taskset", "-c", str(rest[0]), "/usr/bin/python3", "-c", HOG]) as hog:
+            self.addCleanup(hog.kill)
+            _, report = self.load("3", before=["taskset", "-c", str(own)])
+            hog.kill()
+        self.assertEqual(self.counter(report, "cpu.allowed")["last"], 1)
+        everywhere = max(counter["gained"] for counter in report["resources"]["counters"]
+                         if counter["counter"] == "cpu.busy")
+        of_hog = everywhere - self.counter(report, "cpu.allowed_busy")["gained"]
+        self.assertGreater(of_hog, 1.5e9)
+        item = self.stamp(report)["others"]
+        beside = everywhere - self.counter(report, "tree.cpu")["gained"]
+        self.assertLess(item["value"], (beside - of_hog / 2) / 3e9)
+        self.assertRegex(item["text"], r"of its 1 core$")
+
+    def test_its_cores_are_told_apart_only_if_there_are_others(self):
+        _, report = self.load("1")
+        allowed = len(os.sched_getaffinity(0))
+        self.assertEqual(self.counter(report, "cpu.allowed")["last"], allowed)
+        told = [counter["counter"] for counter in report["resources"]["counters"]]
+        self.assertEqual("cpu.allowed_busy" in told, allowed < os.cpu_count())
+
     def test_a_stage_runs_or_waits(self):
         _, report = self.load("6")
         seen = report["resources"]["loop_threads"]

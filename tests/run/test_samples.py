@@ -1,6 +1,7 @@
 """What the supervisor samples, against what the kernel told the command itself; counters that are
 missing; what must not harm the command."""
 
+import collections
 import glob
 import json
 import os
@@ -75,6 +76,24 @@ class Truth(SamplesTest):
             if name in last:
                 self.assertEqual(last[name], last["tree.cpu"], name)
 
+    def test_ten_times_a_second_and_once_a_second(self):
+        """What is asked for at each look, and what at each tenth: how many times, whatever a look takes."""
+        self.load("4", "early", options=())
+        seen = collections.Counter(name for name, _, _ in self.records())
+        looks = seen["memory.available"]
+        self.assertGreater(looks, 20)
+        for name in ("cpu.steal", "psi.cpu.some", "psi.memory.full", "psi.io.full", "thread.cpu", "thread.wait",
+                     "thread.state", "process.user", "process.system", "process.rss", "process.minor_faults",
+                     "process.major_faults", "process.read", "process.write"):
+            if name in seen or not name.startswith("psi."):
+                self.assertGreater(seen[name], 0.8 * looks, name)
+        self.assertGreater(seen["thread.switches"], looks / 8)
+        for name in ("tree.rss", "tree.cpu", "tree.processes", "disk.read", "net.sent", "cgroup.cpu_limit",
+                     "self.cpu"):
+            self.assertLess(seen[name], looks / 8 + 3, name)
+            if name in ("tree.rss", "self.cpu"):
+                self.assertGreaterEqual(seen[name], looks // 10)
+
     def test_children_after_the_pids_have_gone_round(self):
         turn = "echo %d > /proc/sys/kernel/ns_last_pid"
         jail = ("unshare", "-pf", "--mount-proc", "/bin/sh", "-ec", turn % 900 + '; "$@"', "sh")
@@ -122,6 +141,18 @@ class Missing(SamplesTest):
         self.assertEqual(self.counter(report, "process.read")["state"], "denied")
         self.assertEqual(self.counter(report, "process.rss")["state"], "value")
         self.assert_near(self.counter(report, "tree.cpu")["gained"], said["cpu_ns"], 20e6)
+
+    def test_processes_of_others_are_hidden(self):
+        """As on many machines that several people use (hidepid)."""
+        hide = ("mount -t proc -o hidepid=2 none /proc; "
+                'exec setpriv --reuid=65534 --regid=65534 --clear-groups "$@"')
+        jail = ("unshare", "-m", "/bin/sh", "-ec", hide, "sh")
+        self.need(*jail, PROGRAM, "--version")
+        os.chown(self.folder, 65534, 65534)
+        said, report = self.load("2", "children", "4", "60", before=jail)
+        self.assert_near(self.counter(report, "tree.cpu")["gained"], said["cpu_ns"], 20e6)
+        self.assertGreater(self.counter(report, "thread.cpu")["gained"], 0)
+        self.assertEqual(self.counter(report, "process.rss")["state"], "value")
 
     def test_a_run_that_records_nothing_has_samples(self):
         subprocess.run([PROGRAM, "run", "--quiet", "--", "/bin/sleep", "0.5"], check=True,

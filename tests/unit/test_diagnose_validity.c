@@ -240,6 +240,25 @@ static void other_processes(void **state)
     assert_int_equal(judge(state, "others", lines, 2).level, VALIDITY_OK);
 }
 
+/* What others do on cores that the command may not use is no disturbance, what they do on its own is a larger one. */
+static void other_processes_on_the_cores_that_it_may_use(void **state)
+{
+    struct line lines[] = {{SS_COUNTER_ID_TREE_CPU, 0, 0, 0.5e9, 0, NULL},
+                           {SS_COUNTER_ID_CPU_BUSY, SS_ALL_CPUS, 0, 1.5e9, 0, NULL},
+                           {SS_COUNTER_ID_CPU_ALLOWED, 0, 1, 0, 0, NULL},
+                           {SS_COUNTER_ID_CPU_ALLOWED_BUSY, 0, 0, 0.5e9, 0, NULL}};
+
+    assert_int_equal(judge(state, "others", lines, 4).level, VALIDITY_OK);
+    lines[3].per_s = 0.9e9;
+    const struct validity_item item = judge(state, "others", lines, 4);
+    assert_int_equal(item.level, VALIDITY_WARN);
+    assert_true(fabs(item.value - 0.4) < 1e-9);
+    assert_string_equal(item.text, "other processes had 0.40 of its 1 core");
+    lines[2].from = 2; /* all */
+    assert_string_equal(judge(state, "others", lines, 3).text,
+                        "other processes had 1.00 of 2 cores");
+}
+
 /* Steps of 640 us with 5 spans each, in as many processes. */
 static void train(struct script *s, uint32_t ranks)
 {
@@ -361,6 +380,7 @@ int main(void)
         OWN_RUN_TEST(steal),
         OWN_RUN_TEST(limits_of_a_cgroup),
         OWN_RUN_TEST(other_processes),
+        OWN_RUN_TEST(other_processes_on_the_cores_that_it_may_use),
         OWN_RUN_TEST(clocks_of_gpus),
         OWN_RUN_TEST(what_recording_cost_a_step),
         OWN_RUN_TEST(a_span_costs_more_in_python),

@@ -1,4 +1,5 @@
 /* model/resources: sums over time that are exact however long the run gets. */
+#include <malloc.h>
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -145,6 +146,30 @@ static void odd_samples_harm_nothing(void **state)
 }
 
 /* Processes come and go: those for whom there is no room are counted, not kept. */
+static void feed_both(struct resources *resources, int64_t from, int64_t to)
+{
+    for (int64_t i = from; i < to; i++) {
+        put(resources, TOTAL_NAME, origin + i * (second / 10), (double)(i * second / 20));
+        put(resources, GAUGE_NAME, origin + i * (second / 10), (double)(i % 7));
+    }
+}
+
+/* At the pace of the first ten minutes; later samples are fewer. */
+static void a_day_takes_no_more_memory_than_a_minute(void **state)
+{
+    (void)state;
+    enum { MINUTE = 600, DAY = 1440 * MINUTE };
+    struct resources resources = start();
+    feed_both(&resources, 0, MINUTE);
+    const size_t before = mallinfo2().uordblks;
+    feed_both(&resources, MINUTE, DAY);
+    assert_int_equal(mallinfo2().uordblks, before);
+    assert_int_equal(resources.sets->row_count, 2);
+    const int64_t end = origin + (DAY - 1) * (second / 10);
+    assert_true(fabs(ask(&resources, 0, origin, end).mean - 0.5) < 1e-9);
+    resources_release(&resources);
+}
+
 static void rows_are_bounded(void **state)
 {
     (void)state;
@@ -188,6 +213,7 @@ int main(void)
         cmocka_unit_test(rare_looks_count_for_longer),
         cmocka_unit_test(absent_ends_a_value),
         cmocka_unit_test(odd_samples_harm_nothing),
+        cmocka_unit_test(a_day_takes_no_more_memory_than_a_minute),
         cmocka_unit_test(rows_are_bounded),
         cmocka_unit_test(absent_is_not_zero),
     };

@@ -1,0 +1,25 @@
+/* The cores that this process may use, and so whatever it starts: fewer than the machine has where a cluster, a
+ * container or taskset gives it a part. */
+#ifndef SUPERVISE_ALLOWED_CORES_H
+#define SUPERVISE_ALLOWED_CORES_H
+
+#include <sched.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "supervise/proc_text.h"
+
+struct allowed_cores {
+    cpu_set_t set;
+    size_t count; /* 0: not known */
+};
+
+void allowed_cores_look(struct allowed_cores *cores);
+
+/* How many ticks they have worked. False: not known, or the kernel's list numbers them otherwise, as in some
+ * containers. */
+bool allowed_cores_busy(const struct allowed_cores *cores, const struct proc_cpus *cpus,
+                        uint64_t *busy);
+
+#endif
