@@ -196,10 +196,18 @@ static int find_variable(const PyCodeObject *code, const PyObject *name)
 }
 #endif
 
-bool frames_layout_is_in(const struct frames_variable *variable)
+const void *frames_layout_running(void)
 {
-    const frame_type *frame = variable->is_in_module ? running() : NULL;
-    return frame && code_of(frame) == variable->code;
+    return running();
+}
+
+PyObject *frames_layout_again(const struct frames_variable *variable, const void *frame)
+{
+    const frame_type *caller = frame;
+    return code_of(caller) == variable->code && variable->is_in_module &&
+                   variable->at >= 0
+               ? caller->FRAME_LOCALS[variable->at]
+               : NULL;
 }
 
 bool frames_layout_local(struct frames_variable *variable, PyObject **value)
@@ -227,10 +235,16 @@ bool frames_layout_local(struct frames_variable *variable, PyObject **value)
 
 #else
 
-bool frames_layout_is_in(const struct frames_variable *variable)
+const void *frames_layout_running(void)
+{
+    return NULL;
+}
+
+PyObject *frames_layout_again(const struct frames_variable *variable, const void *frame)
 {
     (void)variable;
-    return false;
+    (void)frame;
+    return NULL;
 }
 
 bool frames_layout_local(struct frames_variable *variable, PyObject **value)

@@ -74,7 +74,12 @@ ATTR_HOT bool frames_layout_local(struct frames_variable *variable,
 
 void frames_layout_release(struct frames_variable *variable);
 
-/* Whether that function is the one in which the variable was found last, and is of the module. */
-ATTR_HOT bool frames_layout_is_in(const struct frames_variable *variable);
+/* The frame of the Python function that runs now, for the call below; NULL: none, or it can not be told here. */
+ATTR_HOT const void *frames_layout_running(void);
+
+/* The variable's value if that function is the one in which it was found last, and is of the module: borrowed,
+ * NULL otherwise. */
+ATTR_HOT struct _object *frames_layout_again(const struct frames_variable *variable,
+                                             const void *frame);
 
 #endif

@@ -39,17 +39,32 @@ static const char *append_point(struct hook *hook, struct hook_point *point)
         (last->options ^ point->options) & HOOK_ENDS) {
         return "it is hooked already";
     }
+    if (last->never_in != point->never_in) {
+        return "another row for it has another 'never_in'";
+    }
     last->next = point;
     hook->points->shut |= point->shut;
     return NULL;
 }
 
+/* Two classes that inherit one function are two places for objects of ours, and neither has the other's
+ * calls. */
+static bool is_elsewhere(const struct hook *hook, const struct hook_technique *technique,
+                         const PyObject *owner)
+{
+    return technique == &hook_callable && hook->technique == technique &&
+           hook->owner != owner;
+}
+
 /* The hook on this object, laid or off: of the object itself, or of the one in its place. */
-static struct hook *find_known(PyObject *target)
+static struct hook *find_known(const struct hook_technique *technique, PyObject *target,
+                               const PyObject *owner)
 {
     struct hook *hook = NULL;
     for (unsigned i = 0; (hook = hook_list_at(i)); i++) {
-        if (target != Py_None && (hook->target == target || hook->place == target)) {
+        const bool is_same =
+            hook->target == target && !is_elsewhere(hook, technique, owner);
+        if (target != Py_None && (is_same || hook->place == target)) {
             return hook;
         }
     }
@@ -85,7 +100,7 @@ static const char *lay_point(const struct hook_technique *technique, PyObject *t
                              PyObject *owner, PyObject *attribute,
                              struct hook_point *point)
 {
-    struct hook *hook = find_known(target);
+    struct hook *hook = find_known(technique, target, owner);
     if (hook) {
         const char *reason = append_point(hook, point);
         if (reason) {
@@ -346,6 +361,6 @@ static PyMethodDef methods[] = {
 
 int hook_add(PyObject *module)
 {
-    hook_point_ready();
+    hook_visit_ready();
     return hook_callable_ready(module) || PyModule_AddFunctions(module, methods) ? -1 : 0;
 }

@@ -1,8 +1,8 @@
 /* Hooks: calls of a framework's functions become spans, and the framework sees no difference.
  *
  * A hook is one place in memory that was changed (how: struct hook_technique, one module each) and
- * what to record there (struct hook_point). Every technique calls hook_enter() before the original
- * and hook_leave() after it, and hands on what the original gave: result, exception, errno.
+ * what to record there (struct hook_point). If hook_is_due(), a technique calls hook_enter() before the
+ * original and hook_leave() after it; it hands on what the original gave: result, exception, errno.
  *
  * All of this runs with the GIL held, but for slots of libraries (hook_library.c), which have no
  * Python in them. A struct hook is never freed: another thread may be inside the call. */
@@ -46,19 +46,22 @@ struct hook_samples; /* hook_samples.h */
 struct hook_point {
     ss_name name;
     uint16_t flags;   /* of every span */
-    uint16_t options; /* enum hook_option; 0: the fast path */
+    uint16_t options; /* enum hook_option */
     uint64_t group;   /* OUTERMOST: one bit */
     uint64_t shut;    /* of the first point: with all these open no point takes a call */
     struct hook_point
         *next; /* if this one does not take the call, which BY_ATTRIBUTE may say */
     struct hook_naming *by;       /* BY_*: how to name a call */
     struct hook_samples *samples; /* of data; NULL: nobody asks how many it gave */
-    int named_after;              /* BY_*: which argument; 0 is self */
+    int16_t named_after;          /* BY_*: which argument; 0 is self */
+    bool begins_simply;           /* nothing to do but to name and begin a span */
+    bool ends_simply;             /* nothing to do but to end it */
     bool is_data;                 /* the end of an iterator fails it: data, train calls */
     bool is_comm;                 /* what others are waited for in */
     bool counts_batches;          /* COUNTS: those that are got meanwhile */
     bool asks; /* of a library: who calls it wants a batch (hook_library.c) */
     struct hook_numbers *numbers; /* in what it gives; NULL: none are looked for */
+    uint64_t never_in;            /* groups: calls inside of one are not looked at */
     PyObject *at_home; /* MOVES: attribute that says whether an object is on the host */
     ss_name home_name; /* MOVES: of those to the host */
     PyObject *query;   /* ASKS_TRAIN */
@@ -83,22 +86,21 @@ struct hook_call {
 };
 
 /* NULL: it has no such argument. */
-static inline PyObject *hook_argument(struct hook_call call, Py_ssize_t at)
+static inline PyObject *hook_argument(const struct hook_call *call, Py_ssize_t at)
 {
-    if (call.first) {
+    if (call->first) {
         if (at == 0) {
-            return call.first;
+            return call->first;
         }
         at--;
     }
-    return at < call.count ? call.rest[at] : NULL;
+    return at < call->count ? call->rest[at] : NULL;
 }
 
 /* Kept on the C stack while the original runs. */
 struct hook_visit {
     const struct hook_point *point; /* NULL: not recorded */
     ss_name name;
-    uint64_t group;                  /* of the thread's open groups, to be closed */
     const struct ss_open_span *open; /* the span on the thread's stack; NULL: not there */
     uint64_t start_ticks;            /* of that one: is it still the same? */
     uint32_t depth;                  /* of open spans, with this one */
@@ -106,17 +108,29 @@ struct hook_visit {
     uint64_t wall_ns, cpu_ns;        /* WAITS: when it began; 0: not measured */
 };
 
-extern bool hook_is_on;       /* off: every trampoline only hands on */
-extern int32_t hook_told;     /* the gate of the recording that knows what is hooked */
-extern uint64_t hook_batches; /* asked for and seen by HOOK_BATCH; any thread adds */
+extern bool hook_is_on;         /* off: every trampoline only hands on */
+extern unsigned hook_condition; /* flags of every span that a call begins now */
+extern int32_t hook_told;       /* the gate of the recording that knows what is hooked */
+extern uint64_t hook_batches;   /* asked for and seen by HOOK_BATCH; any thread adds */
 
 /* Groups of which a call is open on this thread: the outermost one sets the bit. */
 extern _Thread_local uint64_t hook_open_groups __attribute__((tls_model(SS_TLS_MODEL)));
 
-ATTR_HOT void hook_enter_with_options(const struct hook_point *point,
-                                      struct hook_call call, struct hook_visit *visit);
-ATTR_HOT void hook_leave_with_options(const struct hook_visit *visit,
-                                      struct hook_call call, PyObject *result);
+/* Once: calls that are open where a process forks are not open in the child. */
+void hook_visit_ready(void);
+
+/* False: the call is handed on and nothing else, not even a visit. */
+static inline bool hook_is_due(const struct hook_point *point)
+{
+    return LIKELY(hook_is_on) && (hook_open_groups & point->shut) != point->shut;
+}
+
+/* Around a call that is due. Not inlined: what is called once in a while costs by the lines of the cache that
+ * it needs, and these two are the same for all. */
+ATTR_HOT void hook_enter(const struct hook_point *point, const struct hook_call *call,
+                         struct hook_visit *visit);
+ATTR_HOT PyObject *hook_leave(const struct hook_visit *visit,
+                              const struct hook_call *call, PyObject *result);
 
 /* The span of a visit, which must be the innermost one, gets another name. */
 void hook_rename(const struct hook_visit *visit, ss_name name);
@@ -124,35 +138,15 @@ void hook_rename(const struct hook_visit *visit, ss_name name);
 /* Instead of hook_leave(): as if the call had not been made. */
 void hook_leave_unseen(const struct hook_visit *visit);
 
-/* Flags for a call that raised: the end of an iterator is no failure, but for data. */
-unsigned hook_failure(const struct hook_point *point);
-
 static inline uint32_t hook_depth(const struct pen *pen)
 {
     return (uint32_t)(pen->top - pen->block->open) + pen->too_deep;
 }
 
-/* What hook_begin() and hook_end() leave: they are the fast path of ss_begin() and ss_end() (pen.h) with
- * what a visit needs to know, inlined. */
+/* Spans that the fast path of hook_visit.c leaves, and those of others that need a visit. The second ends what was left
+ * open inside too; nothing if the span is not on the stack any more. */
 void hook_begin_slow(ss_name name, unsigned flags, struct hook_visit *visit);
 void hook_end_slow(const struct hook_visit *visit, unsigned flags, int64_t arg);
-
-static inline void hook_begin(const struct hook_point *point, ss_name name,
-                              unsigned flags, struct hook_visit *visit)
-{
-    struct pen *pen = &session_tls;
-    const int32_t now = gate_now();
-    visit->point = point;
-    if (LIKELY(pen->fast_gate == now && hook_told == now && pen_can_begin(pen))) {
-        const struct ss_open_span *open = pen->top;
-        pen_begin(pen, name, flags, SS_CLOCK_TSC);
-        visit->open = open;
-        visit->start_ticks = open->start_ticks;
-        visit->depth = hook_depth(pen);
-    } else {
-        hook_begin_slow(name, flags, visit);
-    }
-}
 
 /* This thread's pen if it records now. A fork has the parent's pens picked up anew, which must not
  * start a recording in the child. */
@@ -170,44 +164,6 @@ static inline bool hook_is_open(const struct hook_visit *visit, const struct pen
 {
     return pen && visit->open < pen->top && visit->open > pen->block->open &&
            visit->open->start_ticks == visit->start_ticks;
-}
-
-/* Ends what was left open inside too; nothing if the span is not on the stack any more. */
-static inline void hook_end(const struct hook_visit *visit, unsigned flags, int64_t arg)
-{
-    struct pen *pen = &session_tls;
-    if (LIKELY(pen->fast_gate == gate_now() && visit->open == pen->top - 1 &&
-               visit->open->start_ticks == visit->start_ticks && pen_can_end(pen))) {
-        pen_end(pen, ticks_counter(), flags, arg);
-    } else if (visit->open) {
-        hook_end_slow(visit, flags, arg);
-    }
-}
-
-static inline void hook_enter(const struct hook_point *point, struct hook_call call,
-                              struct hook_visit *visit)
-{
-    visit->point = NULL;
-    if (UNLIKELY(!hook_is_on)) {
-        return;
-    }
-    if (LIKELY(!point->options)) {
-        hook_begin(point, point->name, point->flags, visit);
-    } else if ((hook_open_groups & point->shut) != point->shut) {
-        hook_enter_with_options(point, call, visit);
-    }
-}
-
-static inline PyObject *hook_leave(const struct hook_visit *visit, struct hook_call call,
-                                   PyObject *result)
-{
-    const struct hook_point *point = visit->point;
-    if (LIKELY(point && !point->options)) {
-        hook_end(visit, result ? 0 : hook_failure(point), 0);
-    } else if (point) {
-        hook_leave_with_options(visit, call, result);
-    }
-    return result;
 }
 
 #endif

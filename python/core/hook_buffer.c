@@ -14,14 +14,17 @@ static int fill(PyObject *self, Py_buffer *view, int flags)
 {
     const struct hook *hook = hook_of(Py_TYPE(self));
     const getbufferproc original = (getbufferproc)hook->original;
+    if (!hook_is_due(hook->points)) {
+        return original(self, view, flags);
+    }
     const struct hook_call call = {self, NULL, 0};
     struct hook_visit visit;
-    hook_enter(hook->points, call, &visit);
+    hook_enter(hook->points, &call, &visit);
     const int failed = original(self, view, flags);
     if (failed) { /* whoever asked goes another way */
         hook_leave_unseen(&visit);
     } else {
-        hook_leave(&visit, call, Py_None);
+        hook_leave(&visit, &call, Py_None);
     }
     return failed;
 }

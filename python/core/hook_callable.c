@@ -39,9 +39,14 @@ ATTR_HOT static PyObject *call(PyObject *self, PyObject *const *args, size_t nar
     PyObject *function = Py_NewRef(me->function); /* it may be restored meanwhile */
     const struct hook_call call_made = {NULL, args, PyVectorcall_NARGS(nargsf)};
     struct hook_visit visit;
-    hook_enter(me->hook->points, call_made, &visit);
+    visit.point = NULL;
+    if (hook_is_due(me->hook->points)) {
+        hook_enter(me->hook->points, &call_made, &visit);
+    }
     PyObject *result = call_inside(function, args, nargsf, kwnames);
-    hook_leave(&visit, call_made, result);
+    if (visit.point) {
+        hook_leave(&visit, &call_made, result);
+    }
     Py_DECREF(function);
     return result;
 }

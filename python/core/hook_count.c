@@ -45,7 +45,7 @@ static int64_t count_of_batches(const struct hook_count *count, uint64_t before,
     return seen <= 0 ? (count->most ? most : 1) : seen < most ? seen : most;
 }
 
-int64_t hook_count_of(const struct hook_visit *visit, struct hook_call call,
+int64_t hook_count_of(const struct hook_visit *visit, const struct hook_call *call,
                       PyObject *result)
 {
     struct hook_count *count = visit->point->count;

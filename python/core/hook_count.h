@@ -24,14 +24,14 @@ void hook_count_free(struct hook_count *count);
 
 /* Whether there is something to count in this call. */
 static inline bool hook_count_is_for(const struct hook_count *count,
-                                     struct hook_call call)
+                                     const struct hook_call *call)
 {
     const PyObject *object = count->never_of ? hook_argument(call, count->at) : NULL;
     return !object || (PyObject *)Py_TYPE(object) != count->never_of;
 }
 
 /* The argument; 0 if it can not be told. No exception is left. */
-int64_t hook_count_of(const struct hook_visit *visit, struct hook_call call,
-                      PyObject *result);
+ATTR_HOT int64_t hook_count_of(const struct hook_visit *visit,
+                               const struct hook_call *call, PyObject *result);
 
 #endif

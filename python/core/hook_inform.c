@@ -22,23 +22,23 @@ void hook_inform_forget(void)
     }
 }
 
-static PyObject *arguments_of(struct hook_call call)
+static PyObject *arguments_of(const struct hook_call *call)
 {
-    const Py_ssize_t own = call.first ? 1 : 0;
-    PyObject *tuple = PyTuple_New(own + call.count);
+    const Py_ssize_t own = call->first ? 1 : 0;
+    PyObject *tuple = PyTuple_New(own + call->count);
     if (!tuple) {
         return NULL;
     }
-    if (call.first) {
-        PyTuple_SET_ITEM(tuple, 0, Py_NewRef(call.first));
+    if (call->first) {
+        PyTuple_SET_ITEM(tuple, 0, Py_NewRef(call->first));
     }
-    for (Py_ssize_t i = 0; i < call.count; i++) {
-        PyTuple_SET_ITEM(tuple, own + i, Py_NewRef(call.rest[i]));
+    for (Py_ssize_t i = 0; i < call->count; i++) {
+        PyTuple_SET_ITEM(tuple, own + i, Py_NewRef(call->rest[i]));
     }
     return tuple;
 }
 
-void hook_inform_before(const struct hook_point *point, struct hook_call call)
+void hook_inform_before(const struct hook_point *point, const struct hook_call *call)
 {
     if (point->before) {
         PyObject *arguments = arguments_of(call);
@@ -49,7 +49,7 @@ void hook_inform_before(const struct hook_point *point, struct hook_call call)
     }
 }
 
-void hook_inform_after(const struct hook_point *point, struct hook_call call,
+void hook_inform_after(const struct hook_point *point, const struct hook_call *call,
                        PyObject *result)
 {
     if (point->after) {

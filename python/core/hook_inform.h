@@ -12,10 +12,10 @@ int hook_inform_read(PyObject *row, struct hook_point *point);
 void hook_inform_forget(void);
 
 /* before(arguments): positional ones. */
-void hook_inform_before(const struct hook_point *point, struct hook_call call);
+void hook_inform_before(const struct hook_point *point, const struct hook_call *call);
 
 /* after(arguments, result, failed); an exception that is being raised (result NULL) stays. */
-void hook_inform_after(const struct hook_point *point, struct hook_call call,
+void hook_inform_after(const struct hook_point *point, const struct hook_call *call,
                        PyObject *result);
 
 #endif

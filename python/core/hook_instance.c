@@ -138,8 +138,8 @@ PyObject *hook_instance_of_caller(struct frames_variable *variable)
     PyErr_Clear();
     if (layout == NOT_YET && local) {
         layout = local == value ? IS_RIGHT : IS_WRONG;
-        variable->is_in_module &= layout == IS_RIGHT;
     }
+    variable->is_in_module &= layout == IS_RIGHT;
     Py_XDECREF(local);
     return value;
 }

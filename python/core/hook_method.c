@@ -18,10 +18,13 @@ static struct hook *hooks[SLOTS];
 #define AROUND(hook, type, first, rest, count, call_it)                                  \
     do {                                                                                 \
         const type original = (type)(hook)->original;                                    \
+        if (!hook_is_due((hook)->points)) {                                              \
+            return call_it;                                                              \
+        }                                                                                \
         const struct hook_call call = {first, rest, count};                              \
         struct hook_visit visit;                                                         \
-        hook_enter((hook)->points, call, &visit);                                        \
-        return hook_leave(&visit, call, call_it);                                        \
+        hook_enter((hook)->points, &call, &visit);                                       \
+        return hook_leave(&visit, &call, call_it);                                       \
     } while (0)
 
 typedef PyObject *(*no_keywords)(PyObject *, PyObject *);

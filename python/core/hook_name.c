@@ -144,8 +144,8 @@ static bool name_by_text(struct hook_naming *naming, const char *text, size_t by
 }
 
 /* One that is renamed keeps the name of its first call. */
-static bool name_by_type(struct hook_naming *naming, const PyTypeObject *type,
-                         ss_name *name)
+ATTR_HOT static bool name_by_type(struct hook_naming *naming, const PyTypeObject *type,
+                                  ss_name *name)
 {
     struct recent *recent = recent_of(naming, type);
     const unsigned version = type->tp_version_tag;
@@ -162,7 +162,8 @@ static bool name_by_type(struct hook_naming *naming, const PyTypeObject *type,
     return true;
 }
 
-static bool name_by_instance(struct hook_naming *naming, PyObject *object, ss_name *name)
+ATTR_HOT static bool name_by_instance(struct hook_naming *naming, PyObject *object,
+                                      ss_name *name)
 {
     struct recent *recent = recent_of(naming, object);
     if (recent->what == object && recent->version == hook_instance_counts &&
@@ -220,7 +221,7 @@ static const char *text_of(struct hook_subject *subject, PyObject *attribute,
     return text;
 }
 
-static bool name_by_caller(struct hook_naming *naming, ss_name *name)
+ATTR_HOT static bool name_by_caller(struct hook_naming *naming, ss_name *name)
 {
     PyObject *object =
         naming->caller.name ? hook_instance_of_caller(&naming->caller) : NULL;
@@ -247,9 +248,22 @@ static bool name_by_attribute(struct hook_naming *naming, struct hook_subject *s
            name_by_text(naming, text + start, end - start, name);
 }
 
-bool hook_naming_is_again(struct hook_naming *naming, ss_name *name)
+bool hook_naming_is_again(struct hook_naming *naming, const void *frame, ss_name *name)
 {
-    return frames_layout_is_in(&naming->caller) && name_by_caller(naming, name);
+    PyObject *object = Py_XNewRef(frames_layout_again(&naming->caller, frame));
+    const bool has_name = object && name_by_instance(naming, object, name);
+    Py_XDECREF(object);
+    return has_name;
+}
+
+bool hook_naming_of_object(struct hook_naming *naming, unsigned options, PyObject *object,
+                           ss_name *name)
+{
+    if (!object) {
+        return false;
+    }
+    return options & HOOK_BY_INSTANCE ? name_by_instance(naming, object, name)
+                                      : name_by_type(naming, Py_TYPE(object), name);
 }
 
 bool hook_naming_of(struct hook_naming *naming, unsigned options,
@@ -263,6 +277,5 @@ bool hook_naming_of(struct hook_naming *naming, unsigned options,
         return name_by_attribute(naming, subject, name);
     }
     return name_by_caller(naming, name) ||
-           (options & HOOK_BY_INSTANCE ? name_by_instance(naming, self, name)
-                                       : name_by_type(naming, Py_TYPE(self), name));
+           hook_naming_of_object(naming, options, self, name);
 }

@@ -30,8 +30,14 @@ struct hook_subject {
 };
 
 /* BY_ATTRIBUTE: whether the call comes from the function of the module that the last one for this point
- * came from. Then the text need not be read again, which takes longer than all the rest. */
-ATTR_HOT bool hook_naming_is_again(struct hook_naming *naming, ss_name *name);
+ * came from: `frame` is that of the caller (frames_layout_running()). Then the text need not be read
+ * again, which takes longer than all the rest. */
+ATTR_HOT bool hook_naming_is_again(struct hook_naming *naming, const void *frame,
+                                   ss_name *name);
+
+/* BY_TYPE and BY_INSTANCE, of this very object; NULL has no name. */
+ATTR_HOT bool hook_naming_of_object(struct hook_naming *naming, unsigned options,
+                                    PyObject *object, ss_name *name);
 
 /* False: the call is not for this point. No exception is left. */
 ATTR_HOT bool hook_naming_of(struct hook_naming *naming, unsigned options,

@@ -21,7 +21,7 @@ void hook_numbers_free(struct hook_numbers *numbers);
 
 /* Whether there is nothing that the call could give. */
 static inline bool hook_numbers_has_none(const struct hook_numbers *numbers,
-                                         struct hook_call call)
+                                         const struct hook_call *call)
 {
     return numbers && hook_argument(call, 0) == Py_None;
 }

@@ -6,10 +6,13 @@ PyObject *hook_vectorcall(PyObject *callable, PyObject *const *args, size_t narg
 {
     const struct hook *hook = hook_list_find(callable);
     const vectorcallfunc original = (vectorcallfunc)hook->original;
+    if (!hook_is_due(hook->points)) {
+        return original(callable, args, nargsf, kwnames);
+    }
     const struct hook_call call = {NULL, args, PyVectorcall_NARGS(nargsf)};
     struct hook_visit visit;
-    hook_enter(hook->points, call, &visit);
-    return hook_leave(&visit, call, original(callable, args, nargsf, kwnames));
+    hook_enter(hook->points, &call, &visit);
+    return hook_leave(&visit, &call, original(callable, args, nargsf, kwnames));
 }
 
 /* Types and what the interpreter calls by other ways than this slot are no such objects. */

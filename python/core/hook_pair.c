@@ -1,5 +1,6 @@
 #include "hook_pair.h"
 
+#include "span_stack.h"
 #include <string.h>
 
 enum { PAIRS_MOST = 16 };
@@ -14,8 +15,22 @@ static _Thread_local struct {
     unsigned count;
 } pairs __attribute__((tls_model(SS_TLS_MODEL)));
 
+static bool has_begun(ss_name name)
+{
+    for (unsigned i = pairs.count; i-- > 0;) {
+        if (pairs.open[i].name == name) {
+            return true;
+        }
+    }
+    return false;
+}
+
 void hook_pair_begin(const PyObject *object, ss_name name)
 {
+    /* Asked twice: a pair whose end nobody saw is not open any more. */
+    if (UNLIKELY(has_begun(name)) && span_stack_take_back(name)) {
+        return;
+    }
     if (pairs.count ==
         PAIRS_MOST) { /* nobody ended the oldest, or it is too deep to matter */
         memmove(pairs.open, pairs.open + 1, sizeof *pairs.open * (PAIRS_MOST - 1));

@@ -9,7 +9,8 @@
 #include "stepscope/recorder.h"
 #include <stdbool.h>
 
-/* The object is only compared, never used. */
+/* To be called when the span has begun. The object is only compared, never used. A span inside one of the same
+ * name is a part of that: it is taken back, and its end will not be found. */
 ATTR_HOT void hook_pair_begin(const PyObject *object, ss_name name);
 
 /* False if none was begun with this object. Those begun after it are forgotten. */

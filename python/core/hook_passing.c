@@ -12,9 +12,12 @@ ATTR_HOT static PyObject *call_passing(PyObject *callable, PyObject *const *args
     struct hook *outer = called;
     const struct hook_point *points = hook->points;
     const vectorcallfunc original = (vectorcallfunc)hook->original;
+    if (!hook_is_due(points)) {
+        return original(callable, args, nargsf, kwnames);
+    }
     const struct hook_call call = {NULL, args, PyVectorcall_NARGS(nargsf)};
     struct hook_visit visit;
-    hook_enter(points, call, &visit);
+    hook_enter(points, &call, &visit);
     if (visit.point && !outer) {
         called = hook;
     }
@@ -23,7 +26,7 @@ ATTR_HOT static PyObject *call_passing(PyObject *callable, PyObject *const *args
     if (visit.point && hook->points != points) {
         hook_rename(&visit, hook->points->name);
     }
-    return hook_leave(&visit, call, result);
+    return hook_leave(&visit, &call, result);
 }
 
 void hook_passing_trains(const struct hook *like)

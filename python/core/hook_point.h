@@ -4,14 +4,11 @@
 
 #include "hook.h"
 
-/* Once: calls that are open where a process forks are not open in the child. */
-void hook_point_ready(void);
-
 /* From a dictionary; stepscope/_hooks.py says what may be in it. NULL with an exception. */
 struct hook_point *hook_point_new(PyObject *row);
 void hook_point_free(struct hook_point *point);
 
-/* From now on every span of a row with options has this flag; "": none. -1 with an exception. */
+/* From now on every span of a call has this flag; "": none. -1 with an exception. */
 int hook_point_set_condition(const char *word);
 
 #endif

@@ -7,10 +7,15 @@
 
 #include "base/compiler.h"
 #include "stepscope/recorder.h"
+#include <stdbool.h>
 
 /* Ends the innermost open span of this name on this thread, and whatever was left open inside it.
  * Does nothing if there is none: it was begun before the recording or the fork, on another thread,
  * or was ended with the one around it. */
 ATTR_HOT void span_stack_end(ss_name name, unsigned flags);
+
+/* Takes the innermost open span back, as if it had not begun, if it has this name and is inside another one of it.
+ * False: it does not, and nothing happened. */
+bool span_stack_take_back(ss_name name);
 
 #endif

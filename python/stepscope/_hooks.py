@@ -40,6 +40,7 @@ class Hook(NamedTuple):
     moves: str = ""  # recorded only if this attribute of self and of the result, which says whether
     # they are on the host, differs; to the host it is sync
     outermost: str = ""  # calls inside another one of this group record nothing
+    never_in: str = ""  # a group of `outermost`: nor do those inside one of it, which are not looked at
     query: str = ""  # "module:function" that says whether gradients are on: train or eval
     count: str = ""  # argument of the span: "len(result)", "result.nbytes", "len(1)", "1.nbytes",
     # "batches(4)": got meanwhile, by the rows that end in a batch; at most 4, or any number for 0;
@@ -47,7 +48,8 @@ class Hook(NamedTuple):
     # "caller.i+1": one more than a variable of the caller
     count_never_of: str = ""  # "module:Class": there is nothing to count in such an argument
     part: str = ""  # begin: the span stays open; end: the call ends it (with `object`: the one
-    # that the same self began), and nothing else is done
+    # that the same self began, and what the same object begins inside it, as by super(), is a part of
+    # it), and nothing else is done
     ends: str = ""  # none: a result of None is the end of the data; duration_us, batch, asks: hook_library.c
     before: Optional[Callable] = None  # before(arguments): the adapter is told of a call
     after: Optional[Callable] = None  # after(arguments, result, failed)
@@ -162,7 +164,8 @@ def _choose(target, attribute, keep):
 def _point(row):
     """What the C side takes; keys that are not used are left out."""
     keys = ("stage", "name", "role", "scope", "flags", "of", "object", "attribute", "prefix",
-            "moves", "outermost", "part", "ends", "before", "after", "numbers", "device", "waits")
+            "moves", "outermost", "never_in", "part", "ends", "before", "after", "numbers", "device",
+            "waits")
     point = {key: getattr(row, key) for key in keys if getattr(row, key)}
     point.setdefault("stage", "")
     if row.whose.startswith("caller."):

@@ -225,6 +225,15 @@ def retraces():
         float(jax.jit(lambda x: x + 1)(loss))
 
 
+def looks():
+    """Each way to look into an array, twice."""
+    for _ in range(2):
+        one = jnp.ones((), "int32")
+        float(one), int(one), bool(one), complex(one), range(one), one.item(), one.tolist()
+        np.asarray(one), memoryview(one), one.block_until_ready()
+        jax.block_until_ready(one), jax.device_get(one)
+
+
 def eager():
     """Nothing is compiled: nobody can know what a step is."""
     weights = WEIGHTS

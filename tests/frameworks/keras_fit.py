@@ -93,6 +93,15 @@ def by_hand():
     return model, None
 
 
+def by_hand_two():
+    """A model and its opponent, by turns: one step."""
+    model, other = make_model(), make_model()
+    for batch in generate():
+        model.train_on_batch(*batch)
+        other.train_on_batch(*batch)
+    return model, None
+
+
 def evaluates():
     model = make_model()
     past = fit(model, validation_data=(inputs[:48], targets[:48]), validation_batch_size=BATCH)
@@ -130,6 +139,7 @@ ANY = {
     "evaluates": evaluates,
     "again": three_times,
     "by_hand": by_hand,
+    "by_hand_two": by_hand_two,
 }
 TENSORFLOW = {
     "one_worker": case(lambda: Rows(workers=1)),
@@ -168,3 +178,6 @@ if __name__ == "__main__":
         keras.utils.set_random_seed(2)
         trained, history = {**ANY, **TENSORFLOW}[name]()
         print(name, digest_of(trained), json.dumps(history.history if history else None))
+    given = [Predicts()], [keras.callbacks.EarlyStopping()], None
+    print("asynchronous", [keras.callbacks.CallbackList(some)._async_train for some in given])
+    print("imported", [name for name in ("jax", "tensorflow", "torch") if name in sys.modules])

@@ -67,9 +67,55 @@ def tensorboard():
     model = make_model()
     with tempfile.TemporaryDirectory() as folder:
         fit(model, keras.callbacks.TensorBoard(folder, profile_batch=(3, 5)))
-        found = [name for _, _, names in os.walk(folder) for name in names]
-        print("profiles", sum(name.endswith(".xplane.pb") for name in found))
+        print("profiles", count_profiles(folder))
     return model
+
+
+def profiled():
+    """The same in a context, in no session, and in one of tf.summary."""
+    import tensorflow as tf
+
+    model = make_model()
+    with tempfile.TemporaryDirectory() as folder:
+        with tf.profiler.experimental.Profile(folder):
+            fit(model, epochs=1)
+        fit(model, epochs=1)
+        tf.summary.trace_on(graph=False, profiler=True, profiler_outdir=folder + "/summary")
+        fit(model, epochs=1)
+        tf.summary.trace_off()
+        print("profiles", count_profiles(folder))
+    return model
+
+
+def nested():
+    """A callback that evaluates, trains another model, and trains its own by hand."""
+    class Busy(keras.callbacks.Callback):
+        def on_epoch_end(self, epoch, logs=None):
+            self.model.evaluate(inputs, targets, verbose=0)
+            fit(make_model(), epochs=1)
+            self.model.train_on_batch(inputs[:16], targets[:16])
+
+    model = make_model()
+    fit(model, Busy())
+    return model
+
+
+def processes():
+    """Batches are made by forked processes."""
+    class Rows(keras.utils.PyDataset):
+        def __len__(self):
+            return 10
+
+        def __getitem__(self, at):
+            return inputs[at * 16:][:16], targets[at * 16:][:16]
+
+    model = make_model()
+    model.fit(Rows(workers=2, use_multiprocessing=True), epochs=2, verbose=0, shuffle=False)
+    return model
+
+
+def count_profiles(folder):
+    return sum(name.endswith(".xplane.pb") for _, _, names in os.walk(folder) for name in names)
 
 
 def gone():

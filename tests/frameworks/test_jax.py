@@ -87,6 +87,15 @@ class Shapes(FrameworkTest):
                 self.assertEqual(counts[function, part], 12, (function, part))
         times = {name: stage["total_ns"] for name, stage in report["stages"].items() if stage}
         self.assertEqual(max(times, key=times.get), "compile")
+        storm = next(found for found in report["findings"] if found["id"] == "retrace-storm")
+        self.assertIn("train_step is compiled again and again", storm["claim"])
+        self.assertIn("11 times in 12 steps", storm["evidence"])
+
+    def test_each_look_into_an_array_is_a_wait(self):
+        report, _ = self.train("looks", [], source="none")
+        found = {span["name"]: span["count"] for span in report["spans"] if span["stage"] == "sync"}
+        ways = "float", "int", "bool", "complex", "index", "item", "tolist", "device_get"
+        self.assertEqual(found, {**{name: 2 for name in ways}, "array": 4, "block_until_ready": 4})
 
     def test_two_models_are_two_loops(self):
         self.train("two_models", [STEPS, STEPS])

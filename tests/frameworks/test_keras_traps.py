@@ -4,7 +4,7 @@ profilers."""
 import signal
 import unittest
 
-from keras_checks import KerasTest, loops_of
+from keras_checks import KerasTest, loops_of, names_of
 
 
 class Errors(KerasTest):
@@ -29,21 +29,30 @@ class Errors(KerasTest):
         return text[text.index("Traceback"):]
 
 
+TRAPS = {  # steps of each loop
+    "fork": [20], "threads": [20, 20], "tensorboard": [20], "profiled": [10, 10, 10],
+    "nested": [20], "processes": [20], "gone": [10],
+}
+
+
 class Traps(KerasTest):
     def test_all(self):
-        reports = self.compare_many("keras_traps.py", "fork", "threads", "tensorboard", "gone")
-        for case, steps in (("fork", [20]), ("threads", [20, 20]), ("tensorboard", [20]),
-                            ("gone", [10])):
+        reports = self.compare_many("keras_traps.py", *TRAPS)
+        for case, steps in TRAPS.items():
             loops = loops_of(reports[case])
             self.assertEqual([loop["steps"]["count"] for loop in loops], steps, case)
             for loop in loops:
                 self.assertEqual(loop["negative_ns"], 0, case)
+        self.assertEqual(reports["nested"]["books"]["eval_ns"], 0)  # it is the callback's
+        self.assertEqual(names_of(reports["nested"])["evaluate"]["count"], 2)
         # Whose the waits inside two compiled functions at once are, nobody knows.
         self.assertEqual([loop["stages"]["data"] for loop in reports["threads"]["loops"]],
                          [None, None])
         self.assertIn("two loops", reports["threads"]["not_measured"][0]["reason"])
         # Batches that TensorFlow's profiler watched are in no statistics.
         self.assertEqual(reports["tensorboard"]["steps"]["left_out"], 3)
+        self.assertEqual([loop["steps"]["left_out"] for loop in loops_of(reports["profiled"])],
+                         [10, 0, 10])
 
 
 if __name__ == "__main__":

@@ -8,8 +8,10 @@ CASES = {  # steps of each loop, and what makes them
     "eager": ([60], "optimizer updates"), "function": ([60], "train calls"),
     "traced_before": ([60], "train calls"), "whole_epoch": ([60], "train calls"),
     "over_iterator": ([60], "train calls"), "without_optimizer": ([60], "train calls"),
-    "two_optimizers": ([60], "optimizer updates"), "saves": ([60], "train calls"),
-    "mirrored": ([20], "train calls"), "mirrored_function": ([60], "train calls"),
+    "two_optimizers": ([60], "optimizer updates"), "two_functions": ([60, 60], "train calls"),
+    "saves": ([60], "train calls"),
+    "mirrored": ([20], "train calls"), "mirrored_otherwise": ([20], "train calls"),
+    "mirrored_central": ([20], "train calls"), "mirrored_function": ([60], "train calls"),
     "mirrored_epoch": ([60], "train calls"), "two_threads": ([60, 60], "train calls"),
 }
 EPOCHS = ("whole_epoch", "over_iterator", "mirrored_epoch")  # in one call, without evaluation
@@ -48,8 +50,9 @@ class Loops(KerasTest):
         for case in ("eager", "two_optimizers"):
             for stage in ("data", "forward", "backward", "optimizer"):
                 self.assertGreater(reports[case]["stages"][stage]["total_ns"], 0, (case, stage))
-        for case in ("function", "traced_before", "without_optimizer", "saves", "mirrored",
-                     "mirrored_function"):
+        for case in ("function", "traced_before", "without_optimizer", "two_functions", "saves",
+                     "mirrored",
+                     "mirrored_otherwise", "mirrored_central", "mirrored_function"):
             stages = reports[case]["stages"]
             self.assertGreater(stages["compute"]["total_ns"], 0, case)
             self.assertGreater(stages["data"]["total_ns"], 0, case)
@@ -63,7 +66,7 @@ class Loops(KerasTest):
         names = names_of(reports["eager"])
         self.assertEqual(names["Adam.apply"]["count"], 60)
         self.assertEqual(names["measure.call"]["count"], 18)
-        self.assertEqual(names_of(reports["saves"])["tf.train.CheckpointManager.save"]["count"], 6)
+        self.check_saves(reports["saves"])
         self.assertEqual(names_of(reports["mirrored"])["measure.run"]["count"], 20)
         # What is got ahead of time for replicas nobody waits for. The end of the data is asked for
         # once more.
@@ -72,16 +75,30 @@ class Loops(KerasTest):
         self.assertEqual(asked["failed"], 12)
         self.assertEqual(names["GetNext"]["count"], 2 * asked["count"] + asked["failed"])
 
+    def check_saves(self, report):
+        """One span for each call, whatever it calls itself; those in an epoch are cut out of steps."""
+        saves = {name: span["count"] for name, span in names_of(report).items()
+                 if span["stage"] == "checkpoint"}
+        made = "tf.train.Checkpoint."
+        self.assertEqual(saves, {"tf.train.CheckpointManager.save": 6, made + "write": 2,
+                                 made + "read": 2, made + "save": 1, made + "restore": 1})
+        self.assertGreater(report["books"]["checkpoint_ns"], 0)
+
 
 class Workers(KerasTest):
     def test_two_workers_are_two_ranks_of_one_run(self):
         report = self.compare("tf_workers.py")
-        loops = {loop["rank"]: loop for loop in report["loops"]}
-        self.assertEqual(sorted(loops), [0, 1])
-        for loop in loops.values():
+        loops = report["loops"]
+        self.assertEqual(sorted(loop["rank"] for loop in loops), [0, 0, 1, 1])
+        for loop in loops:  # compiled, and eager
             self.assertEqual(loop["steps"]["count"], 20)
             self.assertEqual(loop["steps"]["source"], "train calls")
             self.assertGreater(loop["stages"]["data"]["total_ns"], 0)
+        runs = [(span["object"], span["role"], span["count"]) for span in report["spans"]
+                if span["name"] == "run"]
+        # The first call of each worker was begun before it was known that it trains.
+        self.assertEqual(sorted(runs), [("measure", "none", 2 * 20), ("replica", "none", 2 * 1),
+                                        ("replica", "train_call", 2 * 19)])
 
 
 if __name__ == "__main__":

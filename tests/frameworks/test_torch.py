@@ -25,8 +25,12 @@ class Shapes(TruthTest):
                            (("Sequential", "forward"), 24), (("", "backward"), 24),
                            (("SGD", "step"), 24), (("SGD", "zero_grad"), 24),
                            (("", "clip_grad_norm_"), 24),
+                           (("StepLR", "step"), 1 + 24),  # one when it is made
                            (("", "item"), None)):  # there is no device to wait for
             self.assertEqual(counts.get(key), count, key)
+        self.assertEqual(self.calls_by_step("DataLoader", "forward", "backward", "step", "zero_grad"),
+                         24 * [{"DataLoader": 1, "forward": 1, "backward": 1, "zero_grad": 1,
+                                "step": 2}])  # of optimizer and scheduler
 
     def test_accumulation(self):
         report, counts = self.train("accumulation", [12])
@@ -58,6 +62,12 @@ class Shapes(TruthTest):
             self.assert_times([step["stages_ns"][stage] for step in self.steps()],
                               [step[stage] for step in last_line(self.done)], stage, most * MOST_NS)
 
+    def test_a_step_that_calls_super_is_one_span(self):
+        report, counts = self.train("derived", [12])
+        self.assertEqual((counts["Careful", "step"], counts["Careful", "zero_grad"]), (12, 12))
+        self.assertEqual(report["steps"]["updates"], 12)
+        self.assert_calls(last_line(self.done))
+
     def test_a_teacher_is_forward(self):
         report, counts = self.train("teacher", [12])
         self.assertEqual(report["books"]["eval_ns"], 0)
@@ -65,10 +75,12 @@ class Shapes(TruthTest):
 
     def test_evaluation_and_save_are_cut_out(self):
         report, counts = self.train("evaluation", [12])
-        self.assertEqual(counts["", "torch.save"], 3)
+        self.assertEqual((counts["", "torch.save"], counts["", "torch.load"]), (3, 1))
         self.assertEqual(counts["Sequential", "forward"], 12 + 3 * 3)
         for segment in ("eval_ns", "checkpoint_ns"):
             self.assertGreater(report["books"][segment], 0)
+        starts = spans_of(report)["", "DataLoader start"]
+        self.assertEqual({place["place"]: place["count"] for place in starts["loop"]}, {"eval": 3})
 
     def test_the_mode_of_a_module_does_not_decide_what_is_training(self):
         report, counts = self.train("modes", [2 * 12])
@@ -80,7 +92,9 @@ class Shapes(TruthTest):
 
     def test_a_skipped_step_of_a_scaler_counts(self):
         report, counts = self.train("scaler", [12])
-        self.assertEqual(counts["SGD", "step (GradScaler)"], 12)
+        for key in (("SGD", "step (GradScaler)"), ("", "GradScaler.unscale_"), ("", "GradScaler.update"),
+                    ("", "clip_grad_value_")):
+            self.assertEqual(counts[key], 12, key)
         self.assertEqual((report["steps"]["updates"], report["steps"]["batches"]), (12, 12))
 
     def test_a_new_iterator_each_step(self):
@@ -130,6 +144,13 @@ class Shapes(TruthTest):
         _, counts = self.train("elsewhere", [12])
         self.assertEqual(counts["", "to"], 24 + 4)  # and the four tensors of the model
 
+    def test_each_look_into_a_tensor_is_a_wait(self):
+        report, counts = self.train("looks", [])
+        found = {span["name"]: span["count"] for span in report["spans"] if span["stage"] == "sync"}
+        self.assertEqual(found, {name: 2 for name in (
+            "__float__", "__int__", "__bool__", "__index__", "item", "tolist", "numpy")})
+        self.assertNotIn(("", "cpu"), counts)  # it is there already
+
     def test_compilation(self):
         report, counts = self.train("compiled", [12])
         self.assertGreater(counts["", "torch.compile"], 0)
@@ -139,6 +160,9 @@ class Shapes(TruthTest):
     def test_collectives(self):
         report, counts = self.train("collectives", [12])
         self.assertEqual(counts["", "all_reduce"], 4 * 12)
+        for name in ("broadcast", "reduce", "all_gather", "all_gather_into_tensor", "gather", "scatter",
+                     "all_to_all_single", "barrier", "all_gather_object", "broadcast_object_list"):
+            self.assertEqual(counts.get(("", name)), 1, name)
         self.assertGreater(report["stages"]["comm"]["total_ns"], 0)
 
     def test_inference(self):

@@ -4,7 +4,7 @@ import os
 import signal
 import unittest
 
-from framework import BUILD, FrameworkTest, counts_of
+from framework import BUILD, PROGRAM, FrameworkTest, counts_of
 
 
 class Traps(FrameworkTest):
@@ -54,6 +54,17 @@ class Traps(FrameworkTest):
     def test_three_steps_in_a_child_that_patches_modules(self):
         _, report = self.trap("only_in_a_child", [3])
         self.assertEqual(report["steps"]["warmup_class"], "too_few")
+
+    def test_an_optimizer_of_the_script_needs_marks(self):
+        _, report = self.trap("own_updates", [])
+        self.assertNotIn("latency-tail", [found["id"] for found in report["findings"]])
+        text = " ".join(self.execute([PROGRAM, "report", self.runs + "/latest"]).stdout.split())
+        self.assertIn("no optimizer of the framework made a step: add `import stepscope` to the script and "
+                      "`stepscope.step()` as the first line in the body of its loop", text)
+        _, report = self.trap("marked_updates", [120])
+        self.assertEqual(report["steps"]["source"], "step marks")
+        for stage in ("forward", "backward"):
+            self.assertGreater(report["stages"][stage]["total_ns"], 0)
 
     def test_many_tiny_steps(self):
         _, report = self.trap("many_tiny_steps", [100_000])

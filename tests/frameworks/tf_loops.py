@@ -6,6 +6,7 @@ there, which is started when TensorFlow has long been imported; "" for none."""
 
 import functools
 import hashlib
+import itertools
 import os
 import sys
 import tempfile
@@ -24,9 +25,9 @@ EPOCHS = 6
 class Task:
     """A model with what trains it, and a step in eager code."""
 
-    def __init__(self):
+    def __init__(self, dropped=0.1):
         self.model = keras.Sequential([
-            keras.layers.Input((8,)), keras.layers.Dense(32), keras.layers.Dropout(0.1),
+            keras.layers.Input((8,)), keras.layers.Dense(32), keras.layers.Dropout(dropped),
             keras.layers.Dense(1)])
         self.optimizer = keras.optimizers.Adam()
         self.optimizer.build(self.model.trainable_variables)
@@ -130,23 +131,72 @@ def two_optimizers():
     return task
 
 
+def two_functions():
+    """The same in functions, and then in one of another name, for another model."""
+    task, other, third = Task(), Task(), Task()
+
+    @tf.function
+    def train_model(x, y):
+        return task.step(x, y)
+
+    @tf.function
+    def train_opponent(x, y):
+        return other.step(x, y)
+
+    task.loop(lambda *batch: train_model(*batch) + train_opponent(*batch))
+    third.loop(tf.function(third.step))
+    return third
+
+
 def saves():
+    """In each way that TensorFlow has, twice in the middle of an epoch too."""
     task = Task()
+    made = tf.train.Checkpoint(model=task.model)
+    step = tf.function(task.step)
+
+    def step_and_read(x, y):
+        loss = step(x, y)
+        if task.optimizer.iterations.numpy() in (17, 38):
+            made.read(made.write(kept + "/written"))
+        return loss
+
     with tempfile.TemporaryDirectory() as kept:
-        keeper = tf.train.CheckpointManager(
-            tf.train.Checkpoint(model=task.model), kept, max_to_keep=2)
-        task.loop(tf.function(task.step), after_epoch=keeper.save)
+        keeper = tf.train.CheckpointManager(made, kept + "/managed", max_to_keep=2)
+        task.loop(step_and_read, after_epoch=keeper.save)
+        made.restore(made.save(kept + "/saved"))
     return task
 
 
 def mirrored():
     """Two replicas, which run eagerly."""
-    strategy, task, batches = make_mirrored(data)
+    return run_two_epochs(*make_mirrored(data))
+
+
+def mirrored_otherwise():
+    """The same; the functions have no names, or are given by keyword."""
+    def call(run, function, batch):
+        if next(turn) % 2:
+            run(fn=function, args=batch)
+        else:
+            run(functools.partial(function), args=batch)
+
+    turn = itertools.count()
+    return run_two_epochs(*make_mirrored(data), call)
+
+
+def mirrored_central():
+    """The same with variables in one place. Keras cannot drop anything out there."""
+    strategy = tf.distribute.experimental.CentralStorageStrategy(["CPU:0", "CPU:1"])
+    return run_two_epochs(*distribute(strategy, data, dropped=0))
+
+
+def run_two_epochs(strategy, task, batches,
+                   call=lambda run, function, batch: run(function, args=batch)):
     for _ in range(2):
         for batch in batches:
-            strategy.run(task.step, args=batch)
+            call(strategy.run, task.step, batch)
         for batch in batches:
-            strategy.run(task.measure, args=batch)
+            call(strategy.run, task.measure, batch)
     return task
 
 
@@ -235,9 +285,12 @@ def two_replicas():
 
 def make_mirrored(batches):
     """(strategy, task of its replicas, what gives them parts of the batches)"""
-    strategy = two_replicas()
+    return distribute(two_replicas(), batches)
+
+
+def distribute(strategy, batches, **options):
     with strategy.scope():
-        task = Task()
+        task = Task(**options)
     return strategy, task, strategy.experimental_distribute_dataset(batches)
 
 

@@ -1,4 +1,5 @@
-"""Two workers of a MultiWorkerMirroredStrategy train one model: tf_workers.py.
+"""Two workers of a MultiWorkerMirroredStrategy train one model in a compiled function, and then
+another in eager code: tf_workers.py.
 
 The first process starts the workers, which find each other by TF_CONFIG, and prints what each of
 them says."""
@@ -47,28 +48,44 @@ def train():
     rows = np.random.rand(320, 8).astype("float32")
     data = strategy.experimental_distribute_dataset(
         tf.data.Dataset.from_tensor_slices((rows, rows[:, :1])).batch(16))
-    with strategy.scope():
-        model = keras.Sequential([keras.layers.Input((8,)), keras.layers.Dense(1)])
-        optimizer = keras.optimizers.Adam()
-        optimizer.build(model.trainable_variables)
 
-    def replica(x, y):
-        with tf.GradientTape() as tape:
-            loss = tf.reduce_mean((model(x) - y) ** 2)
-        gradients = tape.gradient(loss, model.trainable_variables)
-        optimizer.apply_gradients(zip(gradients, model.trainable_variables))
-        return loss
+    def make_replica():
+        """(a model, a step of it in one replica, what measures its loss there)"""
+        with strategy.scope():
+            model = keras.Sequential([keras.layers.Input((8,)), keras.layers.Dense(1)])
+            optimizer = keras.optimizers.Adam()
+            optimizer.build(model.trainable_variables)
 
-    @tf.function
-    def step(batch):
-        return strategy.run(replica, args=batch)
+        def measure(x, y):
+            return tf.reduce_mean((model(x) - y) ** 2)
 
-    for batch in data:
-        step(batch)
-    digest = hashlib.md5()
-    for variable in model.variables:
-        digest.update(variable.numpy().tobytes())
-    print(digest.hexdigest())
+        def replica(x, y):
+            with tf.GradientTape() as tape:
+                loss = measure(x, y)
+            gradients = tape.gradient(loss, model.trainable_variables)
+            optimizer.apply_gradients(zip(gradients, model.trainable_variables))
+            return loss
+
+        return model, replica, measure
+
+    def compiled(replica, measure):
+        step = tf.function(lambda batch: strategy.run(replica, args=batch))
+        for batch in data:
+            step(batch)
+
+    def eager(replica, measure):
+        for batch in data:
+            strategy.run(replica, args=batch)
+        for batch in data:
+            strategy.run(measure, args=batch)
+
+    for way in (compiled, eager):
+        model, *functions = make_replica()
+        way(*functions)
+        digest = hashlib.md5()
+        for variable in model.variables:
+            digest.update(variable.numpy().tobytes())
+        print(way.__name__, digest.hexdigest())
 
 
 if "TF_CONFIG" in os.environ:

@@ -15,6 +15,7 @@ import torch
 from stopwatch import Stopwatch, calls, timed
 from torch import nn
 from torch.utils.data import DataLoader, IterableDataset, TensorDataset
+from tqdm import tqdm
 
 STEPS, BATCH = 12, 4
 
@@ -33,12 +34,12 @@ def loss_of(net, batch):
 
 
 def first_and_last():
-    """zero_grad first, then last; a scheduler, item() and clipping."""
+    """zero_grad first, then last; a scheduler, item(), clipping and a bar."""
     net = model()
     optimizer = torch.optim.SGD(net.parameters(), lr=0.1)
     scheduler = torch.optim.lr_scheduler.StepLR(optimizer, 5)
     for epoch in range(2):
-        for batch in DataLoader(numbers(), BATCH):
+        for batch in tqdm(DataLoader(numbers(), BATCH)):
             if epoch == 0:
                 optimizer.zero_grad()
             loss = loss_of(net, batch)
@@ -112,6 +113,26 @@ def lbfgs():
     print(json.dumps(watch.steps))
 
 
+class Careful(torch.optim.SGD):
+    def step(self, closure=None):
+        time.sleep(0.001)
+        super().step(closure)
+        time.sleep(0.001)
+
+
+def derived():
+    """An optimizer whose base class has been in use: torch names a scope for both steps then."""
+    torch.optim.SGD(model().parameters(), lr=0.1)
+    net = model()
+    optimizer = Careful(net.parameters(), lr=0.1)
+    for batch in DataLoader(numbers(), BATCH):
+        optimizer.zero_grad()
+        loss_of(net, batch).backward()
+        with timed("Careful.step"):
+            optimizer.step()
+    print(json.dumps(calls))
+
+
 def teacher():
     net, other = model(), model()
     optimizer = torch.optim.SGD(net.parameters(), lr=0.1)
@@ -139,6 +160,7 @@ def evaluation():
                     net(x)
             net.train()
             torch.save(net.state_dict(), "model.pt")
+    net.load_state_dict(torch.load("model.pt"))
 
 
 def modes():
@@ -169,6 +191,8 @@ def scaler():
         optimizer.zero_grad()
         loss = loss_of(net, batch) * (float("inf") if number == 5 else 1.0)
         scale.scale(loss).backward()
+        scale.unscale_(optimizer)
+        nn.utils.clip_grad_value_(net.parameters(), 1.0)
         scale.step(optimizer)
         scale.update()
 
@@ -272,6 +296,15 @@ def elsewhere():
         optimizer.step()
 
 
+def looks():
+    """Each way to look into a tensor, twice, once somebody has plugged a device in."""
+    torch.utils.rename_privateuse1_backend("elsewhere")
+    one = torch.ones(1)
+    for _ in range(2):
+        float(one), int(one), bool(one), one.item(), one.tolist(), one.numpy(), one.cpu()
+        range(torch.ones(1, dtype=torch.int64))
+
+
 def compiled():
     net = torch.compile(model(), backend="eager")
     optimizer = torch.optim.SGD(net.parameters(), lr=0.1)
@@ -281,10 +314,25 @@ def compiled():
         optimizer.step()
 
 
+def call_all_collectives():
+    ranks, one = torch.distributed, torch.ones(1)
+    ranks.broadcast(one, 0)
+    ranks.reduce(one, 0)
+    ranks.all_gather([torch.ones(1)], one)
+    ranks.all_gather_into_tensor(torch.ones(1), one)
+    ranks.gather(one, [torch.ones(1)])
+    ranks.scatter(one, [torch.ones(1)])
+    ranks.all_to_all_single(torch.ones(1), one)
+    ranks.barrier()
+    ranks.all_gather_object([None], "anything")
+    ranks.broadcast_object_list(["anything"])
+
+
 def collectives():
     """A rank of a world of one sums its gradients up."""
     torch.distributed.init_process_group("gloo", store=torch.distributed.HashStore(), rank=0,
                                          world_size=1)
+    call_all_collectives()
     net = model()
     optimizer = torch.optim.SGD(net.parameters(), lr=0.1)
     for batch in DataLoader(numbers(), BATCH):

@@ -94,6 +94,27 @@ def three_steps():
     assert torch.nn.Module.__call__ is mine
 
 
+def own_updates(begin_step=lambda: None):
+    """Without an optimizer of torch."""
+    import torch
+
+    weight = torch.zeros(8, requires_grad=True)
+    net = torch.nn.Linear(8, 1)
+    for _ in range(120):
+        begin_step()
+        loss = net(weight).sum()
+        weight.grad = None
+        loss.backward()
+        with torch.no_grad():
+            weight -= 0.1 * weight.grad
+
+
+def marked_updates():
+    import stepscope
+
+    own_updates(stepscope.step)
+
+
 def many_tiny_steps():
     import torch
 

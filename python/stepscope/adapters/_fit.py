@@ -117,8 +117,9 @@ def _is_empty(kind):
 
 
 def _fields(name):
-    # A call of the same hook inside, as by super(), is part of it.
-    return {"stage": "callback", "name": name, "scope": _SCOPES[name], "outermost": "keras " + name}
+    # A call of the same hook inside, as by super(), is part of it. A begin is in no end.
+    group = "keras " + name.rpartition("_")[0]
+    return {"stage": "callback", "name": name, "scope": _SCOPES[name], "outermost": group}
 
 
 def _hook_class(kind):
@@ -140,11 +141,13 @@ def _hook_instance(callback):
 
 
 def rows(trainer, lists, model, logs):
-    """The rows that are the same for both, of classes by these paths; `logs` is a function."""
+    """The rows that are the same for both, of classes by these paths; `logs` are the places of one
+    function."""
     saves = [Hook(model + name, "checkpoint", name, of="Model", outermost="checkpoint")
              for name in ("save", "save_weights", "load_weights")]
     return (
         Hook(trainer + "fit", "", "fit", outermost=_FIT, before=_begin_fit, after=_end_fit),
+        Hook(trainer + "train_on_batch", "", "by hand", outermost=_FIT),  # it has numbers too
         Hook(trainer + "evaluate", "eval", "evaluate", outermost="keras evaluate"),
         Hook(trainer + "predict", "infer", "predict", outermost="keras predict"),
         Hook(lists + "set_model", "", "callbacks", after=_has_callbacks),
@@ -152,6 +155,7 @@ def rows(trainer, lists, model, logs):
         Hook(lists + "on_epoch_begin", "", "epoch", before=_begin_epoch),
         Hook(lists + "on_epoch_end", "", "epoch", before=_end_epoch),
         # What Keras has brought to the host anyway. Of an evaluation it has the same names.
-        Hook(logs, "sync", "logs", of="keras", outermost="keras evaluate", numbers=_FIT),
+        *(Hook(place, "sync", "logs", "callable", of="keras", outermost="keras evaluate",
+               numbers=_FIT) for place in logs),
         *saves,
     )

@@ -6,6 +6,15 @@ import threading
 from .. import _core
 from .._hooks import Hook, _choose, _point
 
+# Groups of `outermost` that trainers share: none runs inside that of another framework, and there are
+# 63 groups for all of them (python/core/hook_point.c).
+FIT = "fit"
+EVALUATION = "evaluation"
+CALLBACK = "callback"
+LOG = "log"
+CLIP = "clip"
+SCHEDULER = "scheduler"
+
 
 class Loop(threading.local):
     """The trainer's loop in this thread. The trainer says where it and its epochs begin and end."""

@@ -1,6 +1,7 @@
 """Accelerate: what an Accelerator does around the optimizers and models of PyTorch."""
 
 from .._hooks import Hook
+from ._trainer import CLIP, SCHEDULER
 
 _ACCELERATOR = "accelerate.accelerator:Accelerator."
 
@@ -8,11 +9,11 @@ HOOKS = (
     Hook(_ACCELERATOR + "prepare", "setup", "Accelerator.prepare"),
     Hook(_ACCELERATOR + "backward", "backward", "backward", outermost="backward",
          device="events"),
-    Hook(_ACCELERATOR + "clip_grad_norm_", "optimizer", "clip_grad_norm_", outermost="clip"),
-    Hook(_ACCELERATOR + "clip_grad_value_", "optimizer", "clip_grad_value_", outermost="clip"),
+    Hook(_ACCELERATOR + "clip_grad_norm_", "optimizer", "clip_grad_norm_", outermost=CLIP),
+    Hook(_ACCELERATOR + "clip_grad_value_", "optimizer", "clip_grad_value_", outermost=CLIP),
     Hook(_ACCELERATOR + "save_state", "checkpoint", "save_state", outermost="checkpoint"),
     Hook(_ACCELERATOR + "save_model", "checkpoint", "save_model", outermost="checkpoint"),
     Hook(_ACCELERATOR + "load_state", "checkpoint", "load_state", outermost="checkpoint"),
     Hook("accelerate.scheduler:AcceleratedScheduler.step", "optimizer", "step",
-         of="AcceleratedScheduler", outermost="scheduler"),
+         of="AcceleratedScheduler", outermost=SCHEDULER),
 )

@@ -55,9 +55,11 @@ def _made_train(arguments, result, failed):
     model = arguments[0]
     steps = getattr(model, "steps_per_execution", 1)
     count = {"count": "batches(%d)" % steps} if steps > 1 else {}
+    # Without fit, calls of several models may be one step, or several loops.
+    of = "" if fit.is_open() else str(model.name)
     model.train_function = wrap(
-        model.train_function, ("train", steps), stage="compute", name="train_function",
-        role="train_call", flags=("train",), outermost=_group, **count)
+        model.train_function, ("train", steps, of), stage="compute", name="train_function",
+        of=of, role="train_call", flags=("train",), outermost=_group, **count)
 
 
 def _made_test(arguments, result, failed):
@@ -110,9 +112,10 @@ def _rows_of_optimizer(backend):
 
 def _rows(backend):
     trainer = _TRAINERS[backend]
+    places = "keras.src.utils.python_utils", trainer.partition(":")[0]
     return rows(trainer, "keras.src.callbacks.callback_list:CallbackList.",
                 "keras.src.models.model:Model.",
-                "keras.src.utils.python_utils:pythonify_logs") + (
+                [place + ":pythonify_logs" for place in places]) + (
         _rows_of_functions(trainer) + _rows_of_data(backend) + _rows_of_optimizer(backend))
 
 

@@ -10,7 +10,8 @@ import sys
 
 from .. import _core
 from .._hooks import Hook
-from ._trainer import Loop, hook_methods, method_row
+from ._trainer import (CALLBACK, CLIP, EVALUATION, FIT, LOG, SCHEDULER, Loop, hook_methods,
+                       method_row)
 from .torch import SAMPLES
 
 _SCOPES = {
@@ -49,6 +50,7 @@ _STRATEGY_WORK = {
     "training_step": "forward", "validation_step": "forward", "test_step": "forward",
     "predict_step": "forward",
 }
+_OF_ALL = {"configure_gradient_clipping": CLIP, "lr_scheduler_step": SCHEDULER}  # groups
 _STRATEGY_SAVES = {"save_checkpoint": "checkpoint", "load_checkpoint": "checkpoint"}
 
 _loop = Loop()
@@ -89,15 +91,14 @@ def _end_epoch(arguments, result, failed):
 def _callback_row(stage):
     def row(name):
         # A call of the same kind inside, as by super(), is part of it.
-        group = ("state" if name in _OF_STATE else "evaluation" if name in _EVALUATES
-                 else "training")
-        return method_row(name, stage, scope=_SCOPES.get(name, ""),
-                          outermost="lightning callback, " + group)
+        group = ("lightning state" if name in _OF_STATE
+                 else "lightning callback of an evaluation" if name in _EVALUATES else CALLBACK)
+        return method_row(name, stage, scope=_SCOPES.get(name, ""), outermost=group)
     return row
 
 
 def _logger_row(name):
-    return method_row(name, outermost="lightning logger")
+    return method_row(name, outermost=LOG)
 
 
 def _work_row(stages, whose=""):
@@ -106,8 +107,8 @@ def _work_row(stages, whose=""):
     def row(name):
         stage = stages[name]
         flags = () if stage != "forward" else ("train" if name == "training_step" else "eval",)
-        return method_row(name, stage, flags=flags, outermost="lightning %s%s" % (
-            whose, name if stage == "optimizer" else stage))
+        group = "lightning %s%s" % (whose, name if stage == "optimizer" else stage)
+        return method_row(name, stage, flags=flags, outermost=_OF_ALL.get(name, group))
     return row
 
 
@@ -172,13 +173,12 @@ def rows(package):
     trainer = package + ".trainer.trainer:Trainer."
     strategy = package + ".strategies.strategy:Strategy."
     module = package + ".core.module:LightningModule."
-    evaluation = "lightning evaluation"
     return (
         Hook(package + ".trainer.call:_call_setup_hook", "", "setup",
              before=_find_classes(package)),
         Hook(package + ".trainer.connectors.data_connector:_DataConnector.prepare_data", "",
              "prepare_data", before=_find_data(package)),
-        Hook(fit + "run", "", "fit", outermost="lightning fit", before=_begin_fit,
+        Hook(fit + "run", "", "fit", outermost=FIT, before=_begin_fit,
              after=_end_fit),
         Hook(fit + "on_run_start", "", "plan", before=_tell_plan),
         Hook(fit + "on_advance_start", "", "epoch", before=_begin_epoch),
@@ -197,15 +197,15 @@ def rows(package):
         Hook(strategy + "predict_step", "forward", "predict_step", technique="function",
              flags=("eval",)),
         Hook(module + "configure_gradient_clipping", "optimizer", "configure_gradient_clipping",
-             technique="function", outermost="lightning configure_gradient_clipping"),
+             technique="function", outermost=CLIP),
         Hook(module + "lr_scheduler_step", "optimizer", "lr_scheduler_step",
-             technique="function", outermost="lightning lr_scheduler_step"),
+             technique="function", outermost=SCHEDULER),
 
-        Hook(trainer + "_run_sanity_check", "eval", "sanity check", outermost=evaluation),
+        Hook(trainer + "_run_sanity_check", "eval", "sanity check", outermost=EVALUATION),
         Hook(package + ".loops.evaluation_loop:_EvaluationLoop.run", "eval", "evaluation",
-             object="attribute", attribute="_stage", outermost=evaluation),
+             object="attribute", attribute="_stage", outermost=EVALUATION),
         Hook(package + ".loops.prediction_loop:_PredictionLoop.run", "infer", "predict",
-             outermost=evaluation),
+             outermost=EVALUATION),
         Hook(trainer + "save_checkpoint", "checkpoint", "save_checkpoint",
              outermost="checkpoint"),
     )

@@ -29,9 +29,12 @@ _DISTRIBUTED = "tensorflow.python.distribute.input_lib:DistributedIteratorBase."
 _CHECKPOINT = "tensorflow.python.checkpoint.checkpoint:Checkpoint."
 _FUNCTION = "tensorflow.python.eager.polymorphic_function.polymorphic_function:Function.__call__"
 _TAPE = "tensorflow.python.eager.backprop:GradientTape."
-_RUN = "tensorflow.python.distribute.mirrored_strategy:MirroredStrategy.run"
-_PROFILER = "tensorflow._api.v2.profiler.experimental:"
-_PROFILE = "tensorflow.python.profiler.profiler_v2:Profile."
+_STRATEGIES = ("tensorflow.python.distribute.mirrored_strategy:MirroredStrategy.",
+               "tensorflow.python.distribute.collective_all_reduce_strategy:"
+               "CollectiveAllReduceStrategy.",
+               "tensorflow.python.distribute.central_storage_strategy:CentralStorageStrategy.")
+# The same functions: for scripts and Keras, and for Profile and tf.summary.trace_on.
+_PROFILERS = "tensorflow._api.v2.profiler.experimental:", "tensorflow.python.profiler.profiler_v2:"
 
 CALL = "tf function"  # the group of calls in which TensorFlow's own parts are not told apart
 _TRAINS = "_stepscope_trains"  # attribute of a function that does, one step a call
@@ -71,9 +74,9 @@ def _leave(function, failed):
         return
     if hasattr(function, _TRAINS_MANY):
         got = _core.hook_batches() - _thread.batches
-        _first_steps(range(max(1, ceil(got / getattr(function, _ITERATORS)))))
+        _first_steps_of_many(range(max(1, ceil(got / getattr(function, _ITERATORS)))), function)
     elif hasattr(function, _TRAINS):
-        _first_steps(range(1))
+        _first_steps(range(1), function)
 
 
 def _calls(arguments):
@@ -90,12 +93,16 @@ def _called(arguments, result, failed):
     _leave(function, failed)
 
 
+class _Unknown:
+    """Stands for a function that was given by keyword."""
+
+
 def _runs(arguments):
-    _enter(arguments[1])
+    _enter(arguments[1] if len(arguments) > 1 else _Unknown())
 
 
 def _ran(arguments, result, failed):
-    _leave(arguments[1], failed)
+    _leave(_thread.function, failed)
 
 
 def _say_trains(function):
@@ -181,10 +188,31 @@ def _profiles_no_more(arguments, result, failed):
     _core.hook_condition("")
 
 
-# The first call of a function was begun before it was known that it trains: this says so after it.
-_first_steps = _core.hook_wrap(_core.hook_wrapper(_point(Hook(
-    "", "compute", "traced step", role="train_call", flags=("train",), count="len(0)"))),
-    lambda batches: None)
+def _first_steps_by(attribute):
+    """The first call of a function was begun before it was known that it trains: this says so after it,
+    by the number of batches and the function."""
+    row = Hook("", "compute", "traced step", object="attribute", attribute=attribute, whose="1",
+               role="train_call", flags=("train",), count="len(0)")
+    return _core.hook_wrap(_core.hook_wrapper(_point(row)), lambda batches, function: None)
+
+
+_first_steps = _first_steps_by(_TRAINS)
+_first_steps_of_many = _first_steps_by(_TRAINS_MANY)
+
+
+def _rows_of_run(strategy):
+    """Its replicas have threads of their own. All strategies inherit one function, which others, that
+    run in the loop's thread, call too: so it is hooked in the class and not by itself."""
+    run = strategy + "run"
+    unknown = {"flags": ("eval",), "outermost": CALL, "before": _runs, "after": _ran}
+    return (
+        Hook(run, "compute", "run", "callable", object="attribute", attribute=_TRAINS, whose="1",
+             role="train_call", flags=("train",), outermost=CALL),
+        Hook(run, "compute", "run", "callable", object="attribute", attribute="__name__",
+             whose="1", **unknown),
+        Hook(run, "compute", "run", "callable", **unknown),  # a partial object, or by keyword
+    )
+
 
 HOOKS = (
     Hook(_GET_NEXT, "data", "GetNext", "library",
@@ -207,11 +235,8 @@ HOOKS = (
          role="train_call", flags=("train",), outermost=CALL, count="batches(0)/" + _ITERATORS),
     Hook(_FUNCTION, "compute", "call", object="attribute", attribute="_name", flags=("eval",),
          outermost=CALL, before=_calls, after=_called),
-    Hook(_RUN, "compute", "run", object="attribute", attribute=_TRAINS, whose="1",
-         role="train_call", flags=("train",), outermost=CALL),
-    Hook(_RUN, "compute", "run", object="attribute", attribute="__name__", whose="1",
-         flags=("eval",), outermost=CALL, before=_runs, after=_ran),
-    # Replicas have threads of their own, in which they are traced; the call is seen in the loop's.
+    *(row for strategy in _STRATEGIES for row in _rows_of_run(strategy)),
+    # Replicas are traced in threads of their own; the call is seen in the loop's.
     Hook("tensorflow.python.distribute.mirrored_run:_MirroredReplicaThread.run", "", "replica",
          outermost=CALL),
     Hook(_TAPE + "__enter__", "forward", "GradientTape", flags=("train",), part="begin",
@@ -228,8 +253,7 @@ HOOKS = (
          outermost="checkpoint"),
     Hook("tensorflow.python.checkpoint.checkpoint_management:CheckpointManager.save", "checkpoint",
          "save", of="tf.train.CheckpointManager", outermost="checkpoint"),
-    Hook(_PROFILER + "start", "", "profiler", after=_profiles),
-    Hook(_PROFILER + "stop", "", "profiler", after=_profiles_no_more),
-    Hook(_PROFILE + "__enter__", "", "profiler", after=_profiles),
-    Hook(_PROFILE + "__exit__", "", "profiler", after=_profiles_no_more),
+    *(Hook(place + "start", "", "profiler", "callable", after=_profiles) for place in _PROFILERS),
+    *(Hook(place + "stop", "", "profiler", "callable", after=_profiles_no_more)
+      for place in _PROFILERS),
 )

@@ -12,7 +12,7 @@ _OPTIMIZERS = "tf_keras.src.optimizers."
 
 HOOKS = rows("tf_keras.src.engine.training:Model.", "tf_keras.src.callbacks:CallbackList.",
              "tf_keras.src.engine.training:Model.",
-             "tf_keras.src.utils.tf_utils:sync_to_numpy_or_python_type") + (
+             ["tf_keras.src.utils.tf_utils:sync_to_numpy_or_python_type"]) + (
     Hook("tf_keras.src.engine.data_adapter:DataHandler.__init__", "setup", "make dataset",
          of="keras", after=made_batches),
     Hook(_OPTIMIZERS + "optimizer:Optimizer.apply_gradients", "optimizer", "apply_gradients",

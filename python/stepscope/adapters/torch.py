@@ -113,16 +113,17 @@ SAMPLES = ("torch:Tensor", shape_of)
 
 
 def _scope(what, **more):
-    """An optimizer tells torch's own profiler what it does, in a scope with such a name."""
+    """An optimizer tells torch's own profiler what it does, in a scope with such a name. A loader
+    does so, too, in each of its calls."""
     return Hook(_RECORD + "__enter__", "optimizer", what, part="begin", object="attribute",
                 attribute="name", prefix="Optimizer.%s#" % what, whose="caller.self",
-                whose_module="torch.optim.optimizer", **more)
+                whose_module="torch.optim.optimizer", never_in="data", **more)
 
 
 _GET_LR = "torch.optim.lr_scheduler:_enable_get_lr_call."
 if sys.version_info[:2] != (3, 11):
     _SCHEDULERS = (Hook("torch.optim.lr_scheduler:LRScheduler.step", "optimizer", "step",
-                        object="type", keep=True),)
+                        object="instance", keep=True),)
 else:  # which calls that one from Python; but the learning rate is found inside of a `with`
     _SCHEDULERS = (
         Hook(_GET_LR + "__enter__", "optimizer", "step", part="begin", object="instance",

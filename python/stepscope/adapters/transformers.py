@@ -8,7 +8,7 @@ import sys
 
 from .. import _core
 from .._hooks import Hook
-from ._trainer import Loop, hook_methods, method_row
+from ._trainer import CALLBACK, EVALUATION, FIT, LOG, Loop, hook_methods, method_row
 
 # `import transformers` has none of it: it imports parts when they are asked for.
 LATER = ("transformers.trainer", "transformers.trainer_callback")
@@ -29,10 +29,10 @@ _EVENTS = (*_SCOPES, "on_init_end", "on_substep_end", "on_pre_optimizer_step",
 _METHODS = {
     "training_step": {"stage": "user"},
     "get_batch_samples": {"stage": "user"},
-    "log": {"stage": "user"},
+    "log": {"stage": "user", "outermost": LOG},
     "compute_loss": {"stage": "forward", "query": "torch:is_grad_enabled"},
-    "evaluate": {"stage": "eval", "outermost": "transformers evaluation"},
-    "predict": {"stage": "infer", "outermost": "transformers evaluation"},
+    "evaluate": {"stage": "eval", "outermost": EVALUATION},
+    "predict": {"stage": "infer", "outermost": EVALUATION},
     "_save_checkpoint": {"stage": "checkpoint", "outermost": "checkpoint"},
     "save_model": {"stage": "checkpoint", "outermost": "checkpoint"},
     "_load_from_checkpoint": {"stage": "checkpoint", "outermost": "checkpoint"},
@@ -49,7 +49,7 @@ def _method_row(name):
 
 
 def _event_row(name):
-    return method_row(name, scope=_SCOPES.get(name, ""), outermost="transformers callback")
+    return method_row(name, scope=_SCOPES.get(name, ""), outermost=CALLBACK)
 
 
 def _begin_train(arguments):
@@ -91,7 +91,7 @@ def _end_epoch(arguments):
 
 
 HOOKS = (
-    Hook(_TRAINER + "_inner_training_loop", "", "train", outermost="transformers train",
+    Hook(_TRAINER + "_inner_training_loop", "", "train", outermost=FIT,
          before=_begin_train, after=_end_train),
     *(_method_row(name)._replace(target=_TRAINER + name) for name in _METHODS),
     Hook(_HANDLER + "add_callback", "", "callback", after=_added),

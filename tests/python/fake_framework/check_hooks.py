@@ -129,6 +129,31 @@ class Techniques(HookCase):
         _core.hooks_off()
         self.assertNotIn("update", vars(parts.Adam))
 
+    def test_two_classes_that_inherit_one_function_are_two_places(self):
+        self.lay(*(Hook(PARTS + kind + ".update", "user", kind, "callable")
+                   for kind in ("Adam", "Momentum")))
+
+        def work():
+            for kind in (parts.Adam, parts.Momentum, parts.Nesterov, parts.Optimizer):
+                kind().update()
+
+        self.assertEqual(self.names(work), ["Adam", "Momentum", "Momentum"])
+        again = Hook(PARTS + "Momentum.update", "user", "again", "callable")
+        self.assertEqual(lay(again), {again.target: "it is hooked already"})
+        function = Hook(PARTS + "Optimizer.update", "user", "all", "function")
+        self.assertEqual(lay(function), {function.target: "it is hooked already"})
+        self.assertEqual(_core.hooks_off(), 0)
+        self.assertEqual([kind for kind in (parts.Adam, parts.Momentum) if "update" in vars(kind)],
+                         [])
+        self.assertEqual(_core.hooks_on(), 0)
+        self.assertEqual(self.names(work), ["Adam", "Momentum", "Momentum"])
+
+    def test_a_class_that_inherits_what_stands_for_a_function_is_hooked_with_it(self):
+        self.lay(Hook(PARTS + "Optimizer.update", "user", "update", "callable"))
+        inherits = Hook(PARTS + "Adam.update", "user", "again", "callable")
+        self.assertEqual(lay(inherits), {inherits.target: "it is hooked already"})
+        self.assertEqual(self.names(lambda: parts.Adam().update()), ["update"])
+
     def test_each_resume_of_a_generator_is_a_span(self):
         rows = tuple(Hook(PARTS + "Trainer." + name, "data", name)
                      for name in ("batches", "fetch", "stream"))

@@ -96,6 +96,38 @@ class Rows(HookCase):
         skipped = lay(Hook(PARTS + "collate", "user", "collate", whose="1"))
         self.assertIn("'whose' needs 'object'", skipped[PARTS + "collate"])
 
+    def test_a_scope_inside_one_of_the_same_object_is_a_part_of_it(self):
+        """As of a step that calls super().step()."""
+        pair = Hook(PARTS + "Record.__enter__", "optimizer", "step", part="begin", role="update",
+                    object="attribute", attribute="name", prefix="Optimizer.step#",
+                    whose="caller.self")
+        self.lay(pair, Hook(PARTS + "Record.__exit__", "optimizer", "step", part="end",
+                            object="instance"))
+
+        class Careful(parts.Adam):
+            def step(self, inside=lambda: None):
+                with parts.Record("Optimizer.step#Careful.step"):
+                    super().step()
+                    inside()
+                    super().step()
+
+        first, second = Careful(), Careful()
+
+        def refuse():
+            raise KeyError
+
+        def work():
+            first.step()
+            first.step(second.step)  # another one is another one
+            with self.assertRaises(KeyError):
+                first.step(refuse)
+            first.step()
+
+        spans = self.spans(work)
+        self.assertEqual([(s["object"], s["depth"]) for s in spans],
+                         [("Careful", 0), ("Careful#2", 1), ("Careful", 0), ("Careful", 0),
+                          ("Careful", 0)])
+
     def test_functions_that_begin_scopes_in_turn(self):
         """From the second call on the caller's code says which scope it is."""
         step = Hook(PARTS + "Record.__enter__", "optimizer", "step", part="begin",
@@ -149,6 +181,37 @@ class Rows(HookCase):
 
         self.assertEqual(self.names(lambda both=Both(): (both.step(), both.step())),
                          ["step", "step"])
+
+    def test_scopes_inside_a_call_of_another_kind_are_not_looked_at(self):
+        """A loader tells a profiler of its own calls; no attribute of those scopes is asked for."""
+        self.lay(Hook(PARTS + "Record.__enter__", "optimizer", "step", part="begin",
+                      object="attribute", attribute="name", prefix="step#", never_in="data"),
+                 Hook(PARTS + "Record.__exit__", "optimizer", "step", part="end", object="instance"),
+                 Hook(PARTS + "collate", "data", "collate", outermost="data"))
+        asked = []
+
+        class Told(parts.Record):
+            @property
+            def name(self):
+                asked.append(1)
+                return "step#x"
+
+            @name.setter
+            def name(self, text):
+                pass
+
+        class Batch:
+            def __iter__(self):
+                with Told(""):
+                    return iter(())
+
+        def work():
+            parts.collate(Batch())
+            with Told(""):
+                pass
+
+        self.assertEqual(self.names(work), ["collate", "step"])
+        self.assertEqual(len(asked), 1)
 
     def test_the_call_that_ends_a_scope_is_a_part_of_it(self):
         self.lay(Hook(PARTS + "Record.__enter__", "user", "scope", "callable", part="begin"),

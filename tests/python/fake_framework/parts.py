@@ -63,6 +63,15 @@ class Adam(Optimizer):
     pass
 
 
+class Momentum(Optimizer):
+    pass
+
+
+class Nesterov(Momentum):
+    def update(self):
+        return super().update()
+
+
 class Record:
     """A named scope of the framework, in which it tells its own profiler what it does."""
 
