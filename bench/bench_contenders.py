@@ -25,7 +25,7 @@ import framework_python
 
 ROUNDS = int(os.environ.get("BENCH_ROUNDS", "15"))
 SAMPLES_PER_S = 100
-TORCH_STEPS, TORCH_HIDDEN = 150, 220
+TORCH_STEPS, TORCH_ROWS = 150, 192
 KERAS_STEPS, KERAS_BATCH, KERAS_INPUTS = 150, 32, 64
 
 
@@ -135,9 +135,9 @@ def torch_block(step_of=None):
     import torch
     from bench_torch import batches, loss_of, make_model
 
-    model = make_model(TORCH_HIDDEN)
+    model = make_model()
     optimizer = torch.optim.Adam(model.parameters(), lr=0.0)
-    loader = iter(batches())
+    loader = iter(batches(TORCH_ROWS))
 
     def train():
         for _ in range(TORCH_STEPS):

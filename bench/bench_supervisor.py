@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""What the supervisor costs beside a command of 20 processes with 50 threads each, one of which trains 100
-steps a second with 10 spans each: CPU time, as the kernel accounts it.
+"""What the supervisor costs beside a command of 20 processes with 50 threads each, of which one a process wakes up 10 times a
+second, and one trains 100 steps a second with 10 spans each: CPU time, as the kernel accounts it.
 
     bench/bench_supervisor.py BUILD      (BENCH_SECONDS: how long, 60 if not given)
 

@@ -4,7 +4,7 @@
     STEPSCOPE_FRAMEWORKS_PYTHON=... bench/bench_torch.py BUILD      (BENCH_PAIRS: of each kind and length)
 
 In one process, by neighbouring pairs of steps (step_pairs.py). A step is a batch from a DataLoader, forward,
-backward, and Adam, of a perceptron that is as wide as it takes. Beside it, what the hooks of a step take
+backward, and Adam, of a perceptron, with as many rows a batch as it takes. Beside it, what the hooks of a step take
 by themselves.
 """
 
@@ -17,32 +17,29 @@ import time
 import warnings
 
 import framework_python
+from step_pairs import PAIRS, interval, measure_lengths
 
-PAIRS = int(os.environ.get("BENCH_PAIRS", "1000"))
-LENGTHS_MS = (1, 3, 10)  # a trainer may take longer than the shortest for itself alone
-TARGET = 1.005
 HOOKS_NS = 3000  # of a step: 0.3 % of 1 ms
 RATE = 0.0  # a model that has learnt has gradients near 0, which take many times as long
-BATCH, INPUTS = 32, 64
+INPUTS, HIDDEN = 64, 256
 BLOCK = 10
-WARM = 40  # steps that take longer than those after them
 
 
-def make_model(hidden):
+def make_model():
     import torch
 
     torch.manual_seed(1)
-    return torch.nn.Sequential(torch.nn.Linear(INPUTS, hidden), torch.nn.ReLU(),
-                               torch.nn.Linear(hidden, hidden), torch.nn.ReLU(),
-                               torch.nn.Linear(hidden, 1))
+    return torch.nn.Sequential(torch.nn.Linear(INPUTS, HIDDEN), torch.nn.ReLU(),
+                               torch.nn.Linear(HIDDEN, HIDDEN), torch.nn.ReLU(),
+                               torch.nn.Linear(HIDDEN, 1))
 
 
-def batches():
+def batches(rows):
     """Without end; the data is there, a loader gives it."""
     import torch
     from torch.utils.data import DataLoader, IterableDataset
 
-    batch = {"x": torch.randn(BATCH, INPUTS), "labels": torch.randn(BATCH, 1)}
+    batch = {"x": torch.randn(rows, INPUTS), "labels": torch.randn(rows, 1)}
 
     class Endless(IterableDataset):
         def __iter__(self):
@@ -58,12 +55,12 @@ def loss_of(model, batch):
     return torch.nn.functional.mse_loss(model(batch["x"]), batch["labels"])
 
 
-def train_plain(hidden, tick):
+def train_plain(rows, tick):
     import torch
 
-    model = make_model(hidden)
+    model = make_model()
     optimizer = torch.optim.Adam(model.parameters(), lr=RATE)
-    loader = iter(batches())
+    loader = iter(batches(rows))
     while not tick():
         batch = next(loader)
         optimizer.zero_grad()
@@ -71,7 +68,7 @@ def train_plain(hidden, tick):
         optimizer.step()
 
 
-def train_lightning(hidden, tick):
+def train_lightning(rows, tick):
     import lightning.pytorch as pl
     import torch
 
@@ -80,11 +77,11 @@ def train_lightning(hidden, tick):
     class Module(pl.LightningModule):
         def __init__(self):
             super().__init__()
-            self.model = make_model(hidden)
+            self.model = make_model()
 
         def training_step(self, batch, index):
             loss = loss_of(self.model, batch)
-            self.log("loss", loss, batch_size=BATCH)
+            self.log("loss", loss, batch_size=rows)
             return loss
 
         def configure_optimizers(self):
@@ -96,17 +93,17 @@ def train_lightning(hidden, tick):
 
     pl.Trainer(accelerator="cpu", max_epochs=1, logger=False, callbacks=[Ticks()],
                enable_checkpointing=False, enable_progress_bar=False, enable_model_summary=False,
-               ).fit(Module(), batches())
+               ).fit(Module(), batches(rows))
 
 
-def train_transformers(hidden, tick):
+def train_transformers(rows, tick):
     import torch
     import transformers
 
     class Model(torch.nn.Module):
         def __init__(self):
             super().__init__()
-            self.model = make_model(hidden)
+            self.model = make_model()
 
         def forward(self, x, labels):
             found = self.model(x)
@@ -116,38 +113,18 @@ def train_transformers(hidden, tick):
         def on_step_begin(self, args, state, control, **more):
             control.should_training_stop = tick()
 
-    class Numbers(torch.utils.data.Dataset):
-        sample = {"x": torch.randn(INPUTS), "labels": torch.randn(1)}
-
-        def __len__(self):
-            return BATCH * 1_000_000
-
-        def __getitem__(self, at):
-            return self.sample
+    class Numbers(torch.utils.data.IterableDataset):
+        def __iter__(self):
+            sample = {"x": torch.randn(INPUTS), "labels": torch.randn(1)}
+            while True:
+                yield sample
 
     args = transformers.TrainingArguments(
-        "out", max_steps=1_000_000, per_device_train_batch_size=BATCH, use_cpu=True, report_to=[],
+        "out", max_steps=1_000_000, per_device_train_batch_size=rows, use_cpu=True, report_to=[],
         disable_tqdm=True, save_strategy="no", logging_strategy="no", learning_rate=RATE)
     with tempfile.TemporaryDirectory() as place:
         os.chdir(place)
         transformers.Trainer(Model(), args, train_dataset=Numbers(), callbacks=[Ticks()]).train()
-
-
-def find_width(train, wanted_ms):
-    """Of a model whose step takes so long."""
-    hidden = 16
-    while True:
-        times = []
-
-        def tick():
-            times.append(time.thread_time_ns())
-            return len(times) > WARM + 40
-
-        train(hidden, tick)
-        steps = sorted(b - a for a, b in zip(times[WARM:], times[WARM + 1:]))
-        if steps[len(steps) // 2] >= wanted_ms * 1e6 or hidden > 4096:
-            return hidden
-        hidden = int(hidden * 1.15) + 1
 
 
 def time_block(core, call, is_on):
@@ -164,12 +141,11 @@ def measure_hooks(core):
     """ns that the hooks of a step take: neighbouring blocks of calls with next to no work, one recorded
     and one not. Median of the differences and its interval, added up over the calls of a step."""
     import torch
-    from step_pairs import interval
 
     model = torch.nn.Linear(1, 1)
     optimizer = torch.optim.SGD(model.parameters(), lr=0.0)
     x = torch.ones(1, 1)
-    loader = iter(batches())
+    loader = iter(batches(1))
     calls = {
         "data": lambda: next(loader),
         "zero_grad": optimizer.zero_grad,
@@ -195,7 +171,6 @@ def measure_hooks(core):
 def measure():
     """Runs in the interpreter that has the frameworks."""
     import torch
-    from step_pairs import StepPairs, enough
 
     import stepscope
     from stepscope import _core
@@ -206,15 +181,7 @@ def measure():
         stepscope.start(place, "bench")
         for name, train in (("torch", train_plain), ("lightning", train_lightning),
                             ("transformers", train_transformers)):
-            for wanted_ms in LENGTHS_MS:
-                pairs = StepPairs(_core, enough(PAIRS, wanted_ms))
-
-                def tick():
-                    pairs.tick()
-                    return pairs.is_done
-
-                train(find_width(train, wanted_ms), tick)
-                pairs.print("%s_%dms" % (name, wanted_ms), TARGET)
+            measure_lengths(_core, name, train)
         hooks = measure_hooks(_core)
         print("RESULT torch_hooks_of_a_step_ns %.0f %.0f %.0f %d %s"
               % (*hooks, HOOKS_NS, "ok" if hooks[2] < HOOKS_NS else "unresolved"

@@ -1,5 +1,6 @@
-/* A command with much to look at, for bench_supervisor.py: 20 processes of 50 threads that wait, and in
- * the first of them a loop of 100 steps a second with 10 spans each.
+/* A command with much to look at, for bench_supervisor.py: 20 processes of 50 threads, one of which in each
+ * process works a little 10 times a second, as a loader's worker does, while the others wait. The first process
+ * trains: a loop of 100 steps a second with 10 spans each.
  *
  *   busy_tree SECONDS */
 #include <pthread.h>
@@ -19,6 +20,14 @@ static void *wait_for_ever(void *unused)
     for (;;)
         pause();
     return NULL;
+}
+
+static void wake_up_for_ever(void)
+{
+    const struct timespec rest = {0, 100000000};
+
+    for (;;)
+        nanosleep(&rest, NULL);
 }
 
 static void start_threads(void)
@@ -42,7 +51,7 @@ static void start_processes(void)
         if (pid == 0) {
             prctl(PR_SET_PDEATHSIG, SIGKILL);
             start_threads();
-            wait_for_ever(NULL);
+            wake_up_for_ever();
         }
     }
 }

@@ -5,9 +5,14 @@ bench_hooks.py. What counts is the median of the ratios within pairs, with its 9
 statistics. Pairs of which neither step is recorded run in between: their ratio is 1 but for the noise.
 On a busy machine the ratio of CPU times says more than that of wall times; no call of ours waits."""
 
+import os
 import random
 import time
 
+PAIRS = int(os.environ.get("BENCH_PAIRS", "1000"))
+ONLY = [name for name in os.environ.get("BENCH_ONLY", "").split(",") if name]
+TARGET = 1.005
+LENGTHS_MS = (1, 3, 10)
 SETTLING = 1  # steps after a change that do not count
 NEITHER_EVERY = 4  # pairs: so often one follows of which neither step is recorded
 CLOCKS = ("wall", "cpu")
@@ -22,14 +27,47 @@ def interval(ratios):
     return ratios[count // 2], ratios[max(low, 0)], ratios[min(high, count - 1)]
 
 
-def enough(pairs, step_ms):
-    """Of long steps fewer will do: they differ less from each other."""
-    return pairs if step_ms < 5 else pairs // 4
+WARM, TRIED = 60, 60  # steps of a size: those that take longer than later ones, those that count
+
+
+def length_ms(train, rows):
+    """Three quarters of the steps take that long or longer."""
+    times = []
+
+    def tick():
+        times.append(time.perf_counter_ns())
+        return len(times) > WARM + TRIED
+
+    train(rows, tick)
+    return sorted(b - a for a, b in zip(times[WARM:], times[WARM + 1:]))[TRIED // 4] / 1e6
+
+
+def find_rows(train, wanted_ms, rows=32):
+    """How many rows a batch needs for steps that long. Wider layers would do it too, but their weights come
+    from memory that other jobs of the host use as well, and steps differ by 5 % then."""
+    while length_ms(train, rows) < wanted_ms and rows < 100_000:
+        rows = int(rows * 1.25)
+    return rows
+
+
+def measure_steps(core, label, train, wanted_ms, cpu=time.thread_time_ns):
+    """train(rows of a batch, tick) calls tick() at the start of each step, until that says that it is enough.
+    Some trainers take longer than the shortest of steps for themselves alone."""
+    if ONLY and label not in ONLY:
+        return
+    pairs = StepPairs(core, PAIRS if wanted_ms < 5 else PAIRS // 4, cpu)  # long steps differ less
+    train(find_rows(train, wanted_ms), pairs.tick)
+    pairs.print(label, TARGET)
+
+
+def measure_lengths(core, name, train, cpu=time.thread_time_ns):
+    for wanted_ms in LENGTHS_MS:
+        measure_steps(core, "%s_%dms" % (name, wanted_ms), train, wanted_ms, cpu)
 
 
 class StepPairs:
-    """A loop calls tick() at the start of each step, until is_done. `cpu` reads the CPU time of those
-    threads that do the work."""
+    """A loop calls tick() at the start of each step, until it says that this is enough. `cpu` reads the CPU time
+    of those threads that do the work."""
 
     def __init__(self, core, pairs, cpu=time.thread_time_ns):
         self.core = core
@@ -56,6 +94,7 @@ class StepPairs:
         else:
             self._settling -= 1
         self._started = self._now()
+        return self.is_done
 
     def _switch(self):
         if not self._plan:
