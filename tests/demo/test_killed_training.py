@@ -5,9 +5,14 @@ import re
 import select
 import signal
 import subprocess
+import sys
 import unittest
 
 from support import PROGRAM, SMALL, DemoTest
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "run"))
+
+from running import wait_until
 
 LONG = ("--steps", "100000")
 
@@ -97,7 +102,10 @@ class Killed(DemoTest):
         process.wait()
         more = self.read_until(process, 4)  # the training goes on
         self.assertGreater(more, steps)
-        self.check_report(self.path("runs", "latest"), steps)  # a live one may be a little behind
+        run = self.path("runs", "latest")
+        wait_until(lambda: self.report(run)["steps"]["count"] >= steps,
+                   "all steps")  # a live one is a little behind
+        self.check_report(run, steps)
         trainer.kill()
         trainer.wait()
         self.check_report(self.path("runs", "latest"), more)

@@ -131,7 +131,7 @@ class Kills(RunTest):
         os.kill(run.pid, signal.SIGKILL)
         os.kill(command, signal.SIGKILL)
         run.process.wait(PATIENCE_S)
-        wait_until(lambda: not is_running(command), "the end of the command")
+        wait_until(lambda: not self.info()["live"], "the end of all threads of the command")
         self.assertEqual(self.steps(), 100)
         self.assertEqual(self.report()["steps"]["count"], 100)
 
