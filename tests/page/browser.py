@@ -102,11 +102,14 @@ class Browser:
         return self.post("/element", using="css selector", value=selector)
 
     def look(self, width, height=900, dark=False):
-        """Size of the window and its colours."""
+        """Size of the window and its colours; back when the page has drawn itself with them."""
         self.devtools("Emulation.setDeviceMetricsOverride", width=width, height=height,
                       deviceScaleFactor=1, mobile=False)
         self.devtools("Emulation.setEmulatedMedia", features=[
             {"name": "prefers-color-scheme", "value": "dark" if dark else "light"}])
+        # Who watches sizes is told after the callbacks of a frame: before those of the next one.
+        self.post("/execute/async", args=[], script="const done = arguments[0];"
+                  "requestAnimationFrame(() => requestAnimationFrame(() => done()))")
 
     def screenshot(self, path, whole=True):
         picture = self.devtools("Page.captureScreenshot", format="png", captureBeyondViewport=whole)
