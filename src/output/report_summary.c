@@ -163,8 +163,9 @@ static void add_change(struct buf *out, const struct snap_loop *loop)
                    loop->change.trend > 0 ? "slower" : "faster",
                    100 * loop->change.trend);
     else if (loop->change.kind == CHANGE_SHIFT && shift)
-        buf_printf(out, "%+.1f" TEXT_NO_BREAK "%% from step %" PRId64 " on",
-                   100 * (shift->after / shift->before - 1),
+        buf_printf(out, "steps take %.1f" TEXT_NO_BREAK "%% %s from step %" PRId64 " on",
+                   100 * fabs(shift->after / shift->before - 1),
+                   shift->after > shift->before ? "longer" : "less",
                    loop->shift_step[shift - loop->change.shifts]);
 }
 

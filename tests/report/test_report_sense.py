@@ -295,6 +295,14 @@ class BigEffects(SenseTest):
         self.make_run(p=runs.process(slow))
         self.assertRegex(self.view("summary"), r"\nalso    .*slow steps add 5\d %\s+to the mean\n")
 
+    def test_a_change_of_pace_says_which_way(self):
+        self.make_run(p=runs.changing("shift"))
+        self.assertRegex(self.view("summary"), r"\nalso    steps take 31\.\d % longer from step 25\d on")
+        self.make_run("faster", p=runs.process(
+            runs.steady(steps=600, slow=lambda i: 3 * MS if i < 400 else 0)))
+        self.assertRegex(self.view("summary", "faster"),
+                         r"\nalso    steps take 23\.\d % less from step 40\d on")
+
 
 class Words(SenseTest):
     def test_numbers_have_no_exponent_and_keep_their_percent(self):
