@@ -196,9 +196,13 @@ static int find_variable(const PyCodeObject *code, const PyObject *name)
 }
 #endif
 
+/* A frame was seen whose globals are those of the module that it should be of: no other release's layout
+ * would have them there. */
+static bool is_proven;
+
 const void *frames_layout_running(void)
 {
-    return running();
+    return is_proven ? running() : NULL;
 }
 
 PyObject *frames_layout_again(const struct frames_variable *variable, const void *frame)
@@ -225,6 +229,7 @@ bool frames_layout_local(struct frames_variable *variable, PyObject **value)
         variable->code = Py_NewRef(code);
         variable->at = at;
         variable->is_in_module = frame->f_globals == variable->module;
+        is_proven = is_proven || variable->is_in_module;
     }
     if (at >= 0) {
         *value = Py_XNewRef(frame->FRAME_LOCALS[at]);

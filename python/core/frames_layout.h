@@ -74,7 +74,8 @@ ATTR_HOT bool frames_layout_local(struct frames_variable *variable,
 
 void frames_layout_release(struct frames_variable *variable);
 
-/* The frame of the Python function that runs now, for the call below; NULL: none, or it can not be told here. */
+/* The frame of the Python function that runs now, for the call below; NULL: none, or no function of a variable's
+ * module was seen yet. */
 ATTR_HOT const void *frames_layout_running(void);
 
 /* The variable's value if that function is the one in which it was found last, and is of the module: borrowed,

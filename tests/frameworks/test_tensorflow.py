@@ -11,6 +11,7 @@ CASES = {  # steps of each loop, and what makes them
     "two_optimizers": ([60], "optimizer updates"), "two_functions": ([60, 60], "train calls"),
     "saves": ([60], "train calls"),
     "mirrored": ([20], "train calls"), "mirrored_otherwise": ([20], "train calls"),
+    "mirrored_by_keyword": ([20], "train calls"),
     "mirrored_central": ([20], "train calls"), "mirrored_function": ([60], "train calls"),
     "mirrored_epoch": ([60], "train calls"), "two_threads": ([60, 60], "train calls"),
 }
@@ -52,7 +53,8 @@ class Loops(KerasTest):
                 self.assertGreater(reports[case]["stages"][stage]["total_ns"], 0, (case, stage))
         for case in ("function", "traced_before", "without_optimizer", "two_functions", "saves",
                      "mirrored",
-                     "mirrored_otherwise", "mirrored_central", "mirrored_function"):
+                     "mirrored_otherwise", "mirrored_by_keyword", "mirrored_central",
+                     "mirrored_function"):
             stages = reports[case]["stages"]
             self.assertGreater(stages["compute"]["total_ns"], 0, case)
             self.assertGreater(stages["data"]["total_ns"], 0, case)

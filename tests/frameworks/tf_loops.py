@@ -184,6 +184,14 @@ def mirrored_otherwise():
     return run_two_epochs(*make_mirrored(data), call)
 
 
+def mirrored_by_keyword():
+    """The same, of functions that are compiled."""
+    strategy, task, batches = make_mirrored(data)
+    compiled = {function: tf.function(function) for function in (task.step, task.measure)}
+    return run_two_epochs(strategy, task, batches, lambda run, function, batch:
+                          run(fn=compiled[function], args=batch))
+
+
 def mirrored_central():
     """The same with variables in one place. Keras cannot drop anything out there."""
     strategy = tf.distribute.experimental.CentralStorageStrategy(["CPU:0", "CPU:1"])

@@ -94,7 +94,7 @@ def _called(arguments, result, failed):
 
 
 class _Unknown:
-    """Stands for a function that was given by keyword."""
+    """Stands for a function that was given by keyword. A compiled one is known by its own call."""
 
 
 def _runs(arguments):
@@ -204,12 +204,12 @@ def _rows_of_run(strategy):
     """Its replicas have threads of their own. All strategies inherit one function, which others, that
     run in the loop's thread, call too: so it is hooked in the class and not by itself."""
     run = strategy + "run"
-    unknown = {"flags": ("eval",), "outermost": CALL, "before": _runs, "after": _ran}
+    unknown = {"flags": ("eval",), "before": _runs, "after": _ran, "never_in": CALL}
     return (
         Hook(run, "compute", "run", "callable", object="attribute", attribute=_TRAINS, whose="1",
-             role="train_call", flags=("train",), outermost=CALL),
+             role="train_call", flags=("train",), outermost=CALL, never_in=CALL),
         Hook(run, "compute", "run", "callable", object="attribute", attribute="__name__",
-             whose="1", **unknown),
+             whose="1", outermost=CALL, **unknown),
         Hook(run, "compute", "run", "callable", **unknown),  # a partial object, or by keyword
     )
 

@@ -128,6 +128,24 @@ class Rows(HookCase):
                          [("Careful", 0), ("Careful#2", 1), ("Careful", 0), ("Careful", 0),
                           ("Careful", 0)])
 
+    def test_a_scope_that_is_entered_again_lasts_to_its_last_end(self):
+        self.lay(Hook(PARTS + "Record.__enter__", "optimizer", "step", part="begin",
+                      object="attribute", attribute="name", prefix="step#"),
+                 Hook(PARTS + "Record.__exit__", "optimizer", "step", part="end", object="instance"),
+                 Hook(PARTS + "collate", "user", "collate"))
+        record = parts.Record("step#x")
+
+        def work():
+            with record:
+                with record:
+                    with record:
+                        pass
+                parts.collate([])
+            parts.collate([])
+
+        self.assertEqual([(s["name"], s["depth"]) for s in self.spans(work)],
+                         [("collate", 1), ("step", 0), ("collate", 0)])
+
     def test_functions_that_begin_scopes_in_turn(self):
         """From the second call on the caller's code says which scope it is."""
         step = Hook(PARTS + "Record.__enter__", "optimizer", "step", part="begin",
