@@ -1,4 +1,4 @@
-/* The spans of hooks, where the fast path in hook.h does not do. */
+/* The spans of hooks, where the fast path in hook_visit.c does not do. */
 #include "hook.h"
 
 #include <errno.h>

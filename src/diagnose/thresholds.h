@@ -198,8 +198,9 @@ static const struct limits cost_limits = {0.003, 0.005};
 static const struct limits beside_limits = {0.01, 0.03}; /* we allow ourselves 0.45 % */
 /* What a span costs inside of a step, in spans as a process measures them at its start, one after the other. In C, 53 to
  * 31 ns by the median of single spans, and 2.4 by pairs of steps. In Python it is a call of ours around one of somebody
- * else's: 6.8 us for the 5 of a step of PyTorch, by pairs (bench/README.md, steps of frameworks). */
-static const double span_in_step = 2, python_span_in_step = 44;
+ * else's: 2.4 us for the 5 of a step of PyTorch where one after the other takes 18 ns, by pairs (bench/README.md, steps of
+ * frameworks). */
+static const double span_in_step = 2, python_span_in_step = 27;
 static const struct limits perturbed_limits = {0.01, 0.1};
 static const double watched_least = 0.9, core_busy = 0.9, gpu_busy = 0.3;
 /* Long enough for the supervisor to have looked several times: its own start counts too much before (ours). */

@@ -79,9 +79,11 @@ class Truth(SamplesTest):
     def test_ten_times_a_second_and_once_a_second(self):
         """What is asked for at each look, and what at each tenth: how many times, whatever a look takes."""
         self.load("4", "early", options=())
-        seen = collections.Counter(name for name, _, _ in self.records())
+        records = self.records()
+        found_ns = next(time_ns for name, time_ns, _ in records if name == "thread.cpu")
+        seen = collections.Counter(name for name, time_ns, _ in records if time_ns >= found_ns)
         looks = seen["memory.available"]
-        self.assertGreater(looks, 20)
+        self.assertGreater(looks, 10)
         for name in ("cpu.steal", "psi.cpu.some", "psi.memory.full", "psi.io.full", "thread.cpu", "thread.wait",
                      "thread.state", "process.user", "process.system", "process.rss", "process.minor_faults",
                      "process.major_faults", "process.read", "process.write"):

@@ -310,7 +310,7 @@ static void a_span_costs_more_in_python(void **state)
 
     notes_fact("python", "3.12");
     const struct validity_item item = judge_training(own, 1);
-    assert_true(fabs(item.value / of_such_steps(own) - 44) < 1);
+    assert_true(fabs(item.value / of_such_steps(own) - 27) < 1);
     notes_fact(NULL, NULL);
 }
 

@@ -145,7 +145,6 @@ static void odd_samples_harm_nothing(void **state)
     resources_release(&resources);
 }
 
-/* Processes come and go: those for whom there is no room are counted, not kept. */
 static void feed_both(struct resources *resources, int64_t from, int64_t to)
 {
     for (int64_t i = from; i < to; i++) {
@@ -170,6 +169,7 @@ static void a_day_takes_no_more_memory_than_a_minute(void **state)
     resources_release(&resources);
 }
 
+/* Processes come and go: those for whom there is no room are counted, not kept. */
 static void rows_are_bounded(void **state)
 {
     (void)state;

@@ -117,7 +117,8 @@ def _is_empty(kind):
 
 
 def _fields(name):
-    # A call of the same hook inside, as by super(), is part of it. A begin is in no end.
+    # A call of the same hook inside, as by super(), is part of it, and so are those of another fit that an end
+    # begins. A begin is in no end of the same fit.
     group = "keras " + name.rpartition("_")[0]
     return {"stage": "callback", "name": name, "scope": _SCOPES[name], "outermost": group}
 
