@@ -16,7 +16,7 @@ struct track *track_of(struct thread *thread)
         }
         thread->track->thread = thread;
         thread->track->cursor_ns = thread->begin_ns;
-        thread->track->last_ns = thread->begin_ns;
+        thread->track->last_ns = INT64_MIN;
     }
     return thread->track;
 }

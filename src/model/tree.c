@@ -255,7 +255,7 @@ static void begin_earlier(struct thread *thread, int64_t start_ns)
     if (!track || !track->booked) {
         thread->begin_ns = start_ns;
         if (track) {
-            track->cursor_ns = track->last_ns = start_ns;
+            track->cursor_ns = start_ns;
         }
     }
 }

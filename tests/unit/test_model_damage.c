@@ -25,6 +25,45 @@ static void a_lane_may_begin_inside_a_span(void **state)
     script_free(p.s);
 }
 
+/* Told late, of a time before the first record: it follows what was told before it all the same. */
+static void
+a_span_from_before_the_first_record_ends_no_step_before_it_starts(void **state)
+{
+    (void)state;
+    for (int64_t first = 0; first < 20; first += 10) {
+        struct play p = play_new();
+        script_lane(p.s, 2);
+        script_pass(p.s, 500);
+        const int64_t begin = script_now(p.s);
+        script_span(p.s, p.data, 0, first);
+        script_append(p.s, p.adam, 0, begin - 200, begin - 4);
+        const struct snapshot *snapshot = script_finish(p.s);
+        assert_int_equal(play_only_loop(snapshot)->steps, 1);
+        assert_int_equal(play_only_loop(snapshot)->begin_ns, begin);
+        assert_int_equal(snapshot->threads[0].begin_ns, begin - 200);
+        assert_int_equal(play_segment(snapshot, SEGMENT_STARTUP_NS), 200);
+        script_free(p.s);
+    }
+}
+
+/* The same of an evaluation that nobody named. */
+static void
+a_span_from_before_the_first_record_ends_no_evaluation_before_it_starts(void **state)
+{
+    (void)state;
+    struct play p = play_new();
+    script_lane(p.s, 2);
+    script_pass(p.s, 500);
+    const int64_t begin = script_now(p.s);
+    script_span(p.s, p.data, 0, 0);
+    script_append(p.s, p.forward, EVAL, begin - 200, begin - 4);
+    play_batch(&p, p.adam);
+    const struct snapshot *snapshot = script_finish(p.s);
+    assert_int_equal(play_segment(snapshot, SEGMENT_EVAL_NS), 0);
+    assert_int_equal(play_only_loop(snapshot)->steps, 1);
+    script_free(p.s);
+}
+
 static void spans_whose_parent_is_lost_are_no_error_of_ours(void **state)
 {
     (void)state;
@@ -102,6 +141,10 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_lane_may_begin_inside_a_span),
+        cmocka_unit_test(
+            a_span_from_before_the_first_record_ends_no_step_before_it_starts),
+        cmocka_unit_test(
+            a_span_from_before_the_first_record_ends_no_evaluation_before_it_starts),
         cmocka_unit_test(spans_whose_parent_is_lost_are_no_error_of_ours),
         cmocka_unit_test(a_step_in_a_perturbed_window_is_in_the_books_only),
         cmocka_unit_test(a_step_over_missing_records_is_in_the_books_only),
