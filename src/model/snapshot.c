@@ -173,30 +173,19 @@ static void fill_silent(const struct ss_process *facts, struct snap_thread *out)
     out->segment_ns[SEGMENT_STARTUP_NS] = out->wall_ns;
 }
 
-static bool add_threads(const struct model *model, struct snapshot *snapshot)
+/* Which lane came first, and on it which thread: in what order they ended, and in which model, says nothing. */
+static int compare_threads(const void *a, const void *b)
 {
-    const struct thread *thread;
-    struct thread_walk first = {0}, second = {0};
-    size_t count = 1; /* for fill_silent() */
-    while (model_next_thread(model, &first)) {
-        count++;
+    const struct thread *x = *(const struct thread *const *)a;
+    const struct thread *y = *(const struct thread *const *)b;
+    if (x->lane != y->lane) {
+        return x->lane > y->lane ? 1 : -1;
     }
-    snapshot->threads = calloc(count, sizeof *snapshot->threads);
-    if (!snapshot->threads) {
-        return false;
-    }
-    while ((thread = model_next_thread(model, &second))) {
-        bool wanted = snapshot->loop_count ? holds_loops(thread) : is_main(model, thread);
-        if (wanted) {
-            fill_thread(model, thread, snapshot,
-                        &snapshot->threads[snapshot->thread_count++]);
-        }
-    }
-    if (snapshot->thread_count == 0 && model->process_count &&
-        model->processes[0].known && !model_is_supervisor(model, 0)) {
-        fill_silent(&model->processes[0].facts,
-                    &snapshot->threads[snapshot->thread_count++]);
-    }
+    return (x->owner > y->owner) - (x->owner < y->owner);
+}
+
+static void put_primary_thread_first(struct snapshot *snapshot)
+{
     for (size_t i = 1; snapshot->loop_count && i < snapshot->thread_count; i++) {
         const struct snap_thread primary = snapshot->threads[i];
         if (primary.process == snapshot->loops[0].process &&
@@ -205,6 +194,40 @@ static bool add_threads(const struct model *model, struct snapshot *snapshot)
             snapshot->threads[0] = primary;
         }
     }
+}
+
+static bool add_threads(const struct model *model, struct snapshot *snapshot)
+{
+    const struct thread *thread;
+    struct thread_walk first = {0}, second = {0};
+    size_t count = 0, wanted = 0;
+    while (model_next_thread(model, &first)) {
+        count++;
+    }
+    const struct thread **threads = calloc(count + 1, sizeof *threads);
+    snapshot->threads = calloc(count + 1, sizeof *snapshot->threads);
+    if (!threads || !snapshot->threads) {
+        free(threads);
+        return false;
+    }
+    while ((thread = model_next_thread(model, &second))) {
+        if (snapshot->loop_count ? holds_loops(thread) : is_main(model, thread)) {
+            threads[wanted++] = thread;
+        }
+    }
+    qsort(threads, wanted, sizeof(struct thread *), compare_threads);
+    while (snapshot->thread_count < wanted) {
+        fill_thread(model, threads[snapshot->thread_count], snapshot,
+                    &snapshot->threads[snapshot->thread_count]);
+        snapshot->thread_count++;
+    }
+    free(threads);
+    if (wanted == 0 && model->process_count && model->processes[0].known &&
+        !model_is_supervisor(model, 0)) {
+        fill_silent(&model->processes[0].facts,
+                    &snapshot->threads[snapshot->thread_count++]);
+    }
+    put_primary_thread_first(snapshot);
     return true;
 }
 

@@ -187,7 +187,7 @@ struct snap_input {
 struct snapshot {
     struct snap_loop *loops; /* the primary one first */
     size_t loop_count;
-    struct snap_thread *threads; /* that of the primary loop first */
+    struct snap_thread *threads; /* that of the primary loop first, others by lane */
     size_t thread_count;
     struct snap_span *spans; /* most time first */
     size_t span_count;

@@ -1,11 +1,17 @@
 #include "support/oracle.h"
 
+#include <setjmp.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 
+#include <cmocka.h>
+
+/* The state is rolled itself: rows of neighbours that only differ in where they begin would be of one row. */
 struct dice dice_new(uint64_t seed)
 {
-    struct dice dice = {seed * 0x9e3779b97f4a7c15u + 0x1234567};
+    struct dice dice = {seed};
+    dice.state = dice_roll(&dice);
     return dice;
 }
 
@@ -27,6 +33,23 @@ bool dice_chance(struct dice *dice, unsigned percent)
     return dice_below(dice, 100) < percent;
 }
 
+struct seeds seeds;
+
+void seeds_choose(int argc, char **argv)
+{
+    if (argc > 1) {
+        seeds.first = strtoull(argv[1], NULL, 10);
+        seeds.count = argc > 2 ? strtoull(argv[2], NULL, 10) : 1;
+    }
+}
+
+int seeds_tell(void **state)
+{
+    (void)state;
+    print_message("last seed: %llu\n", (unsigned long long)seeds.now);
+    return 0;
+}
+
 /* What there is to record: one name at least for each stage, role and scope that matters. */
 static const struct {
     const char *text;
@@ -43,6 +66,8 @@ static const struct {
     {"zero_grad", SS_STAGE_OPTIMIZER, 0, 0, ""},
     {"setup", SS_STAGE_SETUP, 0, 0, ""},
     {"call", SS_STAGE_COMPUTE, SS_ROLE_TRAIN_CALL, 0, "model"},
+    {"call", SS_STAGE_COMPUTE, SS_ROLE_TRAIN_CALL, 0, "opponent"},
+    {"call", SS_STAGE_COMPUTE, SS_ROLE_TRAIN_CALL, 0, "other"},
     {"grad_fn", SS_STAGE_COMPUTE, SS_ROLE_JIT_CALL, 0, "grad_fn"},
     {"apply_fn", SS_STAGE_COMPUTE, SS_ROLE_JIT_CALL, 0, "apply_fn"},
     {"eval_fn", SS_STAGE_COMPUTE, SS_ROLE_JIT_CALL, 0, "eval_fn"},
@@ -70,17 +95,17 @@ enum {
     BACKWARD = 3,
     ADAM = 4, /* three of them */
     SETUP = 8,
-    CALL = 9,
-    GRAD_FN = 10,
-    APPLY_FN = 11,
-    EVAL_FN = 12,
-    FUSED = 13,
-    SYNC = 16,
-    BATCH_END = 18,
-    EVALUATE = 20,
-    SAVE = 22,
-    GC = 24,
-    FIT = 28,
+    CALL = 9, /* three of them */
+    GRAD_FN = 12,
+    APPLY_FN = 13,
+    EVAL_FN = 14,
+    FUSED = 15,
+    SYNC = 18,
+    BATCH_END = 20,
+    EVALUATE = 22,
+    SAVE = 24,
+    GC = 26,
+    FIT = 30,
     DEEPEST = 8
 };
 
@@ -213,13 +238,24 @@ static void evaluate(struct wild *w)
     }
 }
 
+/* Of one function, of several by turns, or of one for now and then. */
 static void call(struct wild *w)
 {
-    for (unsigned left = dice_below(&w->dice, 8); left > 0; left--) {
-        span(w, CALL, SS_FLAG_TRAIN, dice_below(&w->dice, 5));
-        span(w, BATCH_END, 0, 0);
+    const unsigned functions = 1 + (w->habits >> 8 & 3) % 3;
+    const bool by_turns = w->habits >> 10 & 1;
+    for (unsigned i = 0, count = dice_below(&w->dice, 24); i < count; i++) {
+        const unsigned who = by_turns ? i % functions : dice_below(&w->dice, functions);
+        if (dice_chance(&w->dice, 30)) {
+            span(w, DATA, 0, 0);
+        }
+        span(w, CALL + who, SS_FLAG_TRAIN, dice_below(&w->dice, 5));
+        if (dice_chance(&w->dice, 50)) {
+            span(w, BATCH_END, 0, 0);
+        }
     }
-    span(w, CALL, SS_FLAG_FAILED, 0);
+    if (dice_chance(&w->dice, 50)) {
+        span(w, CALL, SS_FLAG_FAILED, 0);
+    }
 }
 
 static void jitted(struct wild *w)

@@ -18,6 +18,18 @@ uint64_t dice_roll(struct dice *dice); /* 64 random bits */
 unsigned dice_below(struct dice *dice, unsigned limit);
 bool dice_chance(struct dice *dice, unsigned percent);
 
+/* A program that plays seeds: PROGRAM [FIRST [COUNT]] plays COUNT of them, 1 if not given, from the first on; without
+ * arguments as many as its tests say. seeds_tell() is a teardown: after a failure it says which seed that was. */
+extern struct seeds {
+    uint64_t first, count, now;
+} seeds;
+void seeds_choose(int argc, char **argv);
+int seeds_tell(void **state);
+
+#define FOR_EACH_SEED(seed, usual)                                                       \
+    for (uint64_t seed = seeds.now = seeds.first;                                        \
+         seed < seeds.first + (seeds.count ? seeds.count : (usual)); seeds.now = ++seed)
+
 enum wild_options {
     WILD_APPENDS = 1 << 0,  /* spans dated back over others: excess is then allowed */
     WILD_ONE_LANE = 1 << 1, /* no other threads and processes */

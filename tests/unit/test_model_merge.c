@@ -93,13 +93,41 @@ static char *text_of(const struct model *model)
     return text;
 }
 
+typedef void player(struct script *script, uint64_t seed);
+
+static void play_wild(struct script *script, uint64_t seed)
+{
+    wild_play(script, seed, 20 + (unsigned)(seed % 60), 0, NULL, NULL);
+}
+
+static void play_over_others(struct script *script, uint64_t seed)
+{
+    wild_play(script, seed, 20 + (unsigned)(seed % 60), WILD_APPENDS, NULL, NULL);
+}
+
+/* Threads that train one after the other, each on the lane of the one before. */
+static void play_successors(struct script *script, uint64_t seed)
+{
+    const unsigned call =
+        script_name(script, "call", SS_STAGE_COMPUTE, SS_ROLE_TRAIN_CALL, 0, "model");
+    script_process(script, 1, 0);
+    script_process(script, 0, -1);
+    for (int thread = 0; thread < 3; thread++) {
+        for (uint32_t lane = 2; lane < 4; lane++) {
+            script_lane(script, lane);
+            script_new_owner(script);
+            script_span(script, call, SS_FLAG_TRAIN, 10 + (int64_t)(seed % PARTS));
+        }
+    }
+}
+
 /* A play gives its own model to the script; its records are fed to a model of ours again. */
-static void play(struct whole *whole, struct model *part, uint64_t seed,
+static void play(struct whole *whole, struct model *part, uint64_t seed, player *act,
                  struct script *script)
 {
     size_t before = whole->count;
     script_tap(script, note, whole);
-    wild_play(script, seed, 20 + (unsigned)(seed % 60), 0, NULL, NULL);
+    act(script, seed);
     script_finish(script);
     tell_processes(part, 0, script);
     for (size_t i = before; i < whole->count; i++) {
@@ -110,17 +138,16 @@ static void play(struct whole *whole, struct model *part, uint64_t seed,
     model_finish(part);
 }
 
-static void check_merge(uint64_t seed)
+static void check_merge(uint64_t seed, player *act)
 {
     struct whole whole = {0};
     struct model *one = new_model(), *merged = new_model();
     struct script *script[PARTS];
 
-    print_message("seed %llu\n", (unsigned long long)seed);
     for (whole.part = 0; whole.part < PARTS; whole.part++) {
         struct model *part = whole.part ? new_model() : merged;
         script[whole.part] = script_new();
-        play(&whole, part, seed * PARTS + whole.part, script[whole.part]);
+        play(&whole, part, seed * PARTS + whole.part, act, script[whole.part]);
         tell_processes(one, whole.part * PROCESSES, script[whole.part]);
         if (part != merged) {
             assert_int_equal(model_merge(merged, part), SS_E_OK);
@@ -144,9 +171,18 @@ static void check_merge(uint64_t seed)
 static void eight_parts_are_the_whole(void **state)
 {
     (void)state;
-    for (uint64_t seed = 0; seed < PLAYS; seed++) {
-        check_merge(seed);
+    FOR_EACH_SEED(seed, PLAYS)
+    {
+        check_merge(seed, play_wild);
+        check_merge(seed, play_over_others);
     }
+}
+
+/* Which of them ended first differs between the parts and the whole. */
+static void threads_have_one_order_in_parts_and_in_the_whole(void **state)
+{
+    (void)state;
+    check_merge(0, play_successors);
 }
 
 static void an_empty_part_changes_nothing(void **state)
@@ -155,7 +191,7 @@ static void an_empty_part_changes_nothing(void **state)
     struct whole whole = {0};
     struct script *script = script_new();
     struct model *part = new_model(), *empty = new_model();
-    play(&whole, part, 1, script);
+    play(&whole, part, 1, play_wild, script);
     char *before = text_of(part);
     assert_int_equal(model_merge(part, new_model()), SS_E_OK);
     char *after = text_of(part);
@@ -171,11 +207,13 @@ static void an_empty_part_changes_nothing(void **state)
     script_free(script);
 }
 
-int main(void)
+int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(eight_parts_are_the_whole),
+        cmocka_unit_test_teardown(eight_parts_are_the_whole, seeds_tell),
+        cmocka_unit_test(threads_have_one_order_in_parts_and_in_the_whole),
         cmocka_unit_test(an_empty_part_changes_nothing),
     };
+    seeds_choose(argc, argv);
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
