@@ -232,6 +232,7 @@ void loop_raise_source(struct track *track, enum step_source source)
     loop->owner_count = 0;
     loop->last_owner = 0;
     loop->out_of_turn = false;
+    loop->turns = 0;
     loop->source = source;
     loop->async = source == SOURCE_JIT;
 }
@@ -428,6 +429,7 @@ static void end_epoch(struct track *track, int64_t now_ns)
 {
     phase_point(track, now_ns);
     step_early_end(track, now_ns, false);
+    step_end_turns(track);
     struct loop *loop = track->loop;
     count_gap_eval(track);
     if (loop && loop->epoch_open) {
@@ -442,6 +444,7 @@ void loop_epoch(struct track *track, const struct item *item)
         end_epoch(track, item->end_ns);
         return;
     }
+    step_end_turns(track);
     struct loop *loop = loop_current(track, item->start_ns);
     if (loop) {
         count_gap_eval(track);

@@ -16,6 +16,7 @@
 
 enum {
     FOREIGN_UPDATES = 16, /* in a row, by owners that the loop did not have: a new loop */
+    TURNS_DECIDE = 16,    /* updates by functions that train by turns: they go on so */
     OWNERS_MAX = 16,      /* optimizers or functions of one loop that are told apart */
     EPOCHS_KEPT = 512,
     LOOPS_KEPT = 64, /* of a thread; beyond that the shortest are only in the books */
@@ -55,9 +56,11 @@ struct step {
     struct work work;
 };
 
-/* A start with its update, by an owner that the loop did not have, and what was before it. */
-struct foreign {
+/* A start with its update, of which it is not yet known whether it is of this loop, or a step of its own, and what was
+ * before it. */
+struct waiting_update {
     struct work gap;
+    int64_t gap_eval_ns;
     struct step step;
 };
 
@@ -83,6 +86,7 @@ struct loop {
     uint32_t owners[OWNERS_MAX];
     uint32_t last_owner; /* of its last update */
     bool out_of_turn;    /* one of them had two updates in a row */
+    int turns;           /* updates so far, TURNS_DECIDE at most */
     int owner_count;
 
     struct series series;
@@ -150,8 +154,9 @@ struct track {
     struct step step;
     bool has_next; /* what has begun since the last update */
     struct step next;
-    struct foreign foreign[FOREIGN_UPDATES];
-    int foreign_count;
+    struct waiting_update waiting[TURNS_DECIDE + FOREIGN_UPDATES];
+    int waiting_count;
+    int foreign_count; /* the last ones of them: by owners that the loop did not have */
     bool seen_setup, saw_update;
 
     int64_t cursor_ns; /* up to here the time is in the books */
@@ -295,6 +300,7 @@ void step_phase(struct track *track, const struct phase *phase);
 void step_loose(struct track *track, const struct work *work, int64_t end_ns);
 void step_mark(struct track *track, int64_t now_ns, uint64_t samples);
 void step_early_end(struct track *track, int64_t now_ns, bool failed);
+void step_end_turns(struct track *track); /* an epoch is over: what was by turns is so */
 void step_end_loop(struct track *track, int64_t now_ns);
 void step_close(struct track *track); /* nothing more comes, without an end */
 

@@ -2,6 +2,8 @@
  * the next one, if its own update is by the optimizer or function that made the loop's first. */
 #include "model/parts.h"
 
+#include <string.h>
+
 static void start_step(struct step *step, int64_t start_ns)
 {
     step->start_ns = step->last_end_ns = start_ns;
@@ -71,6 +73,7 @@ static void note_turn(struct loop *loop, uint32_t owner)
 {
     loop->out_of_turn = loop->out_of_turn || loop->last_owner == owner;
     loop->last_owner = owner;
+    loop->turns += loop->turns < TURNS_DECIDE;
 }
 
 /* A start counts only if the next update is by whom the loop's first was (rule 3). Of functions only while they
@@ -95,11 +98,11 @@ static void raise_source(struct track *track, enum step_source source)
 {
     if (source > present_source(track)) {
         drop_step(track, &track->has_step, &track->step);
-        for (int i = 0; i < track->foreign_count; i++) {
-            work_add(&track->gap, &track->foreign[i].gap);
-            work_add(&track->gap, &track->foreign[i].step.work);
+        for (int i = 0; i < track->waiting_count; i++) {
+            work_add(&track->gap, &track->waiting[i].gap);
+            work_add(&track->gap, &track->waiting[i].step.work);
         }
-        track->foreign_count = 0;
+        track->waiting_count = track->foreign_count = 0;
         loop_raise_source(track, source);
     }
 }
@@ -130,49 +133,115 @@ static void take_update(struct track *track, const struct step *next)
     }
 }
 
-/* Once more, now that it is known what those updates are. */
-static void replay_foreign(struct track *track)
+/* Whether somebody has two updates in a row, in what waits and with the one before it. */
+static bool is_out_of_turn(const struct track *track, int count)
 {
-    struct work after = track->gap;
-    int count = track->foreign_count;
-    work_clear(&track->gap);
-    track->foreign_count = 0;
+    uint32_t last = track->loop ? track->loop->last_owner : 0;
     for (int i = 0; i < count; i++) {
-        work_add(&track->gap, &track->foreign[i].gap);
-        take_update(track, &track->foreign[i].step);
+        const uint32_t owner = track->waiting[i].step.work.update_owner;
+        if (owner == last) {
+            return true;
+        }
+        last = owner;
+    }
+    return false;
+}
+
+static void put_before(struct waiting_update *update, const struct work *gap,
+                       int64_t gap_eval_ns)
+{
+    struct work all = *gap;
+    work_add(&all, &update->gap);
+    update->gap = all;
+    update->gap_eval_ns += gap_eval_ns;
+}
+
+/* The first ones once more, now that it is known what those updates are. */
+static void replay(struct track *track, int count)
+{
+    const bool out_of_turn = is_out_of_turn(track, count);
+    const struct work after = track->gap;
+    const int64_t after_eval_ns = track->gap_eval_ns;
+    const int left = track->waiting_count - count;
+    work_clear(&track->gap);
+    track->gap_eval_ns = 0;
+    track->waiting_count = 0;
+    for (int i = 0; i < count; i++) {
+        work_add(&track->gap, &track->waiting[i].gap);
+        track->gap_eval_ns += track->waiting[i].gap_eval_ns;
+        if (track->loop) {
+            track->loop->out_of_turn = track->loop->out_of_turn || out_of_turn;
+        }
+        take_update(track, &track->waiting[i].step);
+    }
+    track->waiting_count = left;
+    if (left > 0) {
+        memmove(track->waiting, track->waiting + count,
+                (size_t)left * sizeof track->waiting[0]);
+        put_before(&track->waiting[0], &track->gap, track->gap_eval_ns);
+        work_clear(&track->gap);
+        track->gap_eval_ns = 0;
     }
     work_add(&track->gap, &after);
+    track->gap_eval_ns += after_eval_ns;
 }
 
 /* Sixteen updates in a row by others: two models trained one after the other are two loops. */
 static void foreign_loop(struct track *track)
 {
+    replay(track, track->waiting_count - track->foreign_count);
     if (track->has_step) {
         complete(track, track->step.last_end_ns, false);
     }
     loop_end(track, track->cursor_ns, false);
-    replay_foreign(track);
+    track->foreign_count = 0;
+    replay(track, track->waiting_count);
 }
 
-static void push_foreign(struct track *track, const struct step *step)
+static void push_waiting(struct track *track, const struct step *step)
 {
-    track->foreign[track->foreign_count].step = *step;
-    track->foreign[track->foreign_count].gap = track->gap;
+    struct waiting_update *last = &track->waiting[track->waiting_count++];
+    last->step = *step;
+    last->gap = track->gap;
+    last->gap_eval_ns = track->gap_eval_ns;
     work_clear(&track->gap);
     track->gap_eval_ns = 0;
-    if (++track->foreign_count == FOREIGN_UPDATES) {
+}
+
+/* They are part of this loop after all, as a GAN's other optimizer. */
+static void accept_foreign(struct track *track)
+{
+    for (int i = track->waiting_count - track->foreign_count; i < track->waiting_count;
+         i++) {
+        loop_add_owner(track->loop, track->waiting[i].step.work.update_owner);
+    }
+    track->foreign_count = 0;
+}
+
+static void settle_waiting(struct track *track)
+{
+    if (track->foreign_count > 0) { /* all to the end: another loop */
         foreign_loop(track);
+    } else if (track->waiting_count > 0) {
+        replay(track, track->waiting_count);
     }
 }
 
-/* They were part of this loop after all, as a GAN's other optimizer. */
-static void take_back_foreign(struct track *track)
+/* Several functions train, and so far strictly by turns: whether each call is a step is not known yet. */
+static bool is_undecided(const struct loop *loop)
 {
-    if (track->foreign_count > 0) {
-        for (int i = 0; i < track->foreign_count; i++) {
-            loop_add_owner(track->loop, track->foreign[i].step.work.update_owner);
-        }
-        replay_foreign(track);
+    return loop && loop->source == SOURCE_TRAINER && tells_owners_apart(loop) &&
+           loop->owner_count > 1 && !loop->out_of_turn && loop->turns < TURNS_DECIDE;
+}
+
+/* What waits is decided by an update of the loop's own: one that is out of turn, or enough that are not. */
+static void wait_or_replay(struct track *track, const struct step *next)
+{
+    push_waiting(track, next);
+    if (!is_undecided(track->loop) || source_of(&next->work) != track->loop->source ||
+        track->loop->turns + track->waiting_count >= TURNS_DECIDE ||
+        is_out_of_turn(track, track->waiting_count)) {
+        replay(track, track->waiting_count);
     }
 }
 
@@ -182,8 +251,8 @@ static struct step *present_step(struct track *track)
     if (track->has_next) {
         return &track->next;
     }
-    if (track->foreign_count > 0) {
-        struct step *last = &track->foreign[track->foreign_count - 1].step;
+    if (track->waiting_count > 0) {
+        struct step *last = &track->waiting[track->waiting_count - 1].step;
         return last->end_ns ? NULL : last;
     }
     return track->has_step ? &track->step : NULL;
@@ -200,12 +269,19 @@ static void add_loose(struct track *track, const struct work *work, int64_t end_
 
 static void end_next(struct track *track)
 {
-    struct step next = track->next;
+    const struct step next = track->next;
     track->has_next = false;
     if (is_foreign(track, &next.work)) {
-        push_foreign(track, &next);
+        push_waiting(track, &next);
+        if (++track->foreign_count == FOREIGN_UPDATES) {
+            foreign_loop(track);
+        }
+        return;
+    }
+    accept_foreign(track);
+    if (track->waiting_count > 0 || is_undecided(track->loop)) {
+        wait_or_replay(track, &next);
     } else {
-        take_back_foreign(track);
         take_update(track, &next);
     }
 }
@@ -284,8 +360,8 @@ static bool is_empty(const struct track *track)
 void step_early_end(struct track *track, int64_t now_ns, bool failed)
 {
     int64_t end_ns = track->has_next ? track->next.start_ns : now_ns;
-    if (track->foreign_count > 0) {
-        struct step *last = &track->foreign[track->foreign_count - 1].step;
+    if (track->waiting_count > 0) {
+        struct step *last = &track->waiting[track->waiting_count - 1].step;
         last->end_ns = last->end_ns ? last->end_ns : end_ns;
     } else if (track->has_step && failed && is_empty(track)) {
         drop_step(track, &track->has_step, &track->step);
@@ -296,21 +372,24 @@ void step_early_end(struct track *track, int64_t now_ns, bool failed)
     drop_step(track, &track->has_next, &track->next);
 }
 
+void step_end_turns(struct track *track)
+{
+    if (track->foreign_count == 0) {
+        settle_waiting(track);
+    }
+}
+
 void step_end_loop(struct track *track, int64_t now_ns)
 {
     phase_point(track, now_ns);
-    if (track->foreign_count > 0) { /* all to the end: another loop */
-        foreign_loop(track);
-    }
+    settle_waiting(track);
     step_early_end(track, now_ns, false);
 }
 
 void step_close(struct track *track)
 {
     phase_settle(track);
-    if (track->foreign_count > 0) {
-        foreign_loop(track);
-    }
+    settle_waiting(track);
     if (track->has_step && is_empty(track)) {
         if (track->stop_ns >= track->step.start_ns) {
             complete(track, track->stop_ns, true);

@@ -5,6 +5,7 @@
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
+#include <string.h>
 
 #include <cmocka.h>
 
@@ -37,20 +38,145 @@ static void a_gan_of_compiled_functions_is_one_step_an_iteration(void **state)
     script_free(p.s);
 }
 
-/* But for the second one, which might have been the first of a GAN's opponent. */
+/* A batch for each call: "AAB" calls function A twice, then B. */
+static void check_calls(const char *calls, int64_t steps)
+{
+    struct play p = play_new();
+    const unsigned functions[] = {train_function(p.s, "A"), train_function(p.s, "B"),
+                                  train_function(p.s, "C")};
+    const int64_t count = (int64_t)strlen(calls);
+    print_message("%s\n", calls);
+    script_span(p.s, p.setup, 0, 3);
+    for (const char *call = calls; *call; call++) {
+        script_span(p.s, p.data, 0, 10);
+        script_span(p.s, functions[*call - 'A'], TRAIN, 40);
+    }
+    play_end_of_iterator(&p);
+    const struct snapshot *snapshot = script_finish(p.s);
+    const struct snap_loop *loop = play_only_loop(snapshot);
+    assert_int_equal(loop->steps, steps);
+    assert_int_equal(loop->updates, count);
+    assert_int_equal(play_segment(snapshot, SEGMENT_WARMUP_NS) +
+                         play_segment(snapshot, SEGMENT_STEADY_NS),
+                     count * 50);
+    script_free(p.s);
+}
+
+static char *repeat(const char *text, int times, char *out)
+{
+    *out = '\0';
+    for (int i = 0; i < times; i++) {
+        strcat(out, text);
+    }
+    return out;
+}
+
 static void a_function_for_each_tenth_step_takes_none_of_the_others(void **state)
 {
     (void)state;
-    struct play p = play_new();
-    const unsigned functions[] = {train_function(p.s, "train_with_summary"),
-                                  train_function(p.s, "train")};
-    script_span(p.s, p.setup, 0, 3);
-    for (int i = 0; i < 60; i++) {
-        script_span(p.s, p.data, 0, 10);
-        script_span(p.s, functions[i % 10 != 0], TRAIN, 40);
+    char calls[200];
+    check_calls(repeat("AAAAAAAAAB", 6, calls), 60);
+    check_calls(strcat(calls, "AAAA"), 64);
+    check_calls(repeat("BAAAAAAAAA", 6, calls), 60);
+    check_calls(repeat("ABBBBBBBBB", 6, calls), 60);
+}
+
+static void functions_strictly_by_turns_are_one_step_an_iteration(void **state)
+{
+    (void)state;
+    char calls[200];
+    for (int iterations = 2; iterations < 60; iterations++) {
+        check_calls(strcat(repeat("AB", iterations, calls), "A"), iterations + 1);
     }
-    play_end_of_iterator(&p);
-    assert_int_equal(play_only_loop(script_finish(p.s))->steps, 59);
+    check_calls(repeat("ABC", 20, calls), 20);
+}
+
+/* Whenever in the first calls that is seen, also at the end. */
+static void a_call_out_of_turn_makes_those_before_it_steps(void **state)
+{
+    (void)state;
+    char calls[200];
+    check_calls("ABABAA", 6);
+    check_calls("ABABABBA", 8);
+    check_calls("ABCABCCA", 8);
+    check_calls("ABACAA", 6);
+    check_calls(strcat(repeat("AB", 7, calls), "AA"), 16);
+    check_calls(repeat("AAB", 20, calls), 60); /* n_critic = 2 */
+    check_calls(repeat("ABB", 20, calls), 60);
+}
+
+/* What was decided stays so, and from there on each call counts. */
+static void a_call_out_of_turn_after_many_by_turns_changes_only_what_follows(void **state)
+{
+    (void)state;
+    char calls[200];
+    check_calls(strcat(repeat("AB", 20, calls), "AABAB"), 20 + 5);
+    check_calls(strcat(repeat("AB", 20, calls), "BBBB"), 20 + 4);
+}
+
+/* A loop that begins with functions by turns, and one that begins with some out of turn, after another loop. */
+static void calls_of_a_second_loop_are_counted_in_the_same_way(void **state)
+{
+    (void)state;
+    const char *second[] = {"BCBCBCBCBCBCBCBCBCBCB", "BCCCCBCCCCBCCCCBCCCCB"};
+    for (int at = 0; at < 2; at++) {
+        struct play p = play_new();
+        const unsigned functions[] = {train_function(p.s, "A"), train_function(p.s, "B"),
+                                      train_function(p.s, "C")};
+        for (int i = 0; i < 40; i++) {
+            script_span(p.s, functions[0], TRAIN, 40);
+        }
+        for (const char *call = second[at]; *call; call++) {
+            script_span(p.s, functions[*call - 'A'], TRAIN, 40);
+        }
+        const struct snapshot *snapshot = script_finish(p.s);
+        assert_int_equal(snapshot->loop_count, 2);
+        assert_int_equal(snapshot->loops[0].steps, 40);
+        assert_int_equal(snapshot->loops[1].steps, at == 0 ? 11 : 21);
+        script_free(p.s);
+    }
+}
+
+/* Epochs know their own steps, however short they are. */
+static void what_is_by_turns_to_the_end_of_an_epoch_is_so(void **state)
+{
+    (void)state;
+    struct play p = play_new();
+    const unsigned functions[] = {train_function(p.s, "A"), train_function(p.s, "B")};
+    for (uint64_t epoch = 0; epoch < 3; epoch++) {
+        script_point(p.s, SS_KIND_EPOCH_BEGIN, epoch);
+        for (int i = 0; i < 6; i++) {
+            script_span(p.s, p.data, 0, 10);
+            script_span(p.s, functions[i % 2], TRAIN, 40);
+        }
+        script_span(p.s, p.evaluate, 0, 30);
+        script_point(p.s, SS_KIND_EPOCH_END, 0);
+    }
+    const struct snap_loop *loop = play_only_loop(script_finish(p.s));
+    assert_int_equal(loop->steps, 9);
+    for (size_t i = 0; i < 3; i++) {
+        assert_int_equal(loop->epochs[i].steps, 3);
+        assert_int_equal(loop->epochs[i].step_ns, 300);
+        assert_int_equal(loop->epochs[i].eval_ns, 30);
+    }
+    script_free(p.s);
+}
+
+/* A report of a run that goes on has whole books while it is not known what a step is. */
+static void a_look_while_turns_are_undecided_changes_nothing(void **state)
+{
+    (void)state;
+    struct play p = play_new();
+    const unsigned functions[] = {train_function(p.s, "A"), train_function(p.s, "B")};
+    for (int i = 0; i < 13; i++) {
+        script_span(p.s, p.data, 0, 10);
+        script_span(p.s, functions[i % 2], TRAIN, 40);
+        struct snapshot *live = model_snapshot(script_model(p.s));
+        script_check_books(live);
+        snapshot_free(live);
+    }
+    script_span(p.s, functions[0], TRAIN, 40);
+    assert_int_equal(play_only_loop(script_finish(p.s))->steps, 14);
     script_free(p.s);
 }
 
@@ -120,6 +246,13 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_gan_of_compiled_functions_is_one_step_an_iteration),
         cmocka_unit_test(a_function_for_each_tenth_step_takes_none_of_the_others),
+        cmocka_unit_test(functions_strictly_by_turns_are_one_step_an_iteration),
+        cmocka_unit_test(a_call_out_of_turn_makes_those_before_it_steps),
+        cmocka_unit_test(
+            a_call_out_of_turn_after_many_by_turns_changes_only_what_follows),
+        cmocka_unit_test(calls_of_a_second_loop_are_counted_in_the_same_way),
+        cmocka_unit_test(what_is_by_turns_to_the_end_of_an_epoch_is_so),
+        cmocka_unit_test(a_look_while_turns_are_undecided_changes_nothing),
         cmocka_unit_test(an_eager_update_beside_a_train_call_changes_no_count),
         cmocka_unit_test(two_functions_one_after_the_other_are_two_loops),
         cmocka_unit_test(a_trainer_that_announces_its_loop_says_what_a_step_is),
