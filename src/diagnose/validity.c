@@ -102,7 +102,8 @@ static void judge_clock(struct judge *judge)
             "the clock (%s) ran evenly, within %.1f ppm", name, drift);
 }
 
-/* How much of the loop the supervisor saw: it may have died, or had no room. */
+/* How much of the loop its supervisor saw: that may have died, or had no room. What those of other machines lost is
+ * none of this. */
 static void judge_watch(struct judge *judge)
 {
     const struct snap_resource *busy =
@@ -111,7 +112,8 @@ static void judge_watch(struct judge *judge)
     uint64_t lost = judge->snapshot->resources.unplaced;
 
     for (size_t i = 0; i < ss_run_lanes(judge->run); i++)
-        if (!run_is_training(judge->run, ss_run_lane(judge->run, i)->process))
+        if (snapshot_is_watched(judge->snapshot) &&
+            ss_run_lane(judge->run, i)->process == judge->snapshot->resources.watcher)
             lost += ss_run_lane(judge->run, i)->lost_records;
     if (!snapshot_is_watched(judge->snapshot))
         add(judge, "watched", VALIDITY_UNSEEN, NAN, "share",

@@ -352,11 +352,13 @@ static const uint8_t *machine_of(const struct model *model, uint32_t process)
     return memcmp(id, not_known, sizeof not_known) != 0 ? id : NULL;
 }
 
-bool model_is_one_machine(const struct model *model, uint32_t a, uint32_t b)
+enum model_likeness model_same_machine(const struct model *model, uint32_t a, uint32_t b)
 {
     const uint8_t *one = machine_of(model, a), *other = machine_of(model, b);
-    return !one || !other ||
-           memcmp(one, other, sizeof model->processes->facts.boot_id) == 0;
+    return !one || !other ? MODEL_MAYBE
+           : memcmp(one, other, sizeof model->processes->facts.boot_id) == 0
+               ? MODEL_SAME
+               : MODEL_OTHER;
 }
 
 /* On the machine of the one that looked. */
@@ -364,7 +366,8 @@ static uint32_t process_of_pid(const struct model *model, uint32_t looker, uint3
 {
     for (uint32_t i = model->process_count; i-- > 0;) {
         if (model->processes[i].known && model->processes[i].facts.pid == pid &&
-            !model_is_supervisor(model, i) && model_is_one_machine(model, i, looker)) {
+            !model_is_supervisor(model, i) &&
+            model_same_machine(model, i, looker) != MODEL_OTHER) {
             return i;
         }
     }

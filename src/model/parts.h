@@ -241,8 +241,9 @@ struct model {
 
 bool model_is_supervisor(const struct model *model, uint32_t process);
 
-/* Whether two processes ran on one machine, or may have: of old runs it is not known. */
-bool model_is_one_machine(const struct model *model, uint32_t a, uint32_t b);
+/* Whether two processes ran on one machine: of old runs it is not known. */
+enum model_likeness { MODEL_OTHER, MODEL_MAYBE, MODEL_SAME };
+enum model_likeness model_same_machine(const struct model *model, uint32_t a, uint32_t b);
 
 /* Goes through all threads, those of lanes first; begins with {0}. NULL: that was all. */
 struct thread_walk {

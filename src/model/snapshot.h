@@ -165,6 +165,7 @@ struct snap_resource {
 struct snap_resources {
     struct snap_resource *rows; /* in the order of counters, then of subjects */
     size_t count;
+    uint32_t watcher;         /* the process that took them, if there are any */
     int64_t begin_ns, end_ns; /* what they are about */
     uint64_t unplaced;        /* samples for which there was no room */
     double growth_per_s;      /* of the memory of the command and all below it; NAN */

@@ -7,22 +7,37 @@
 #include <math.h>
 #include <stdlib.h>
 
-/* The supervisor that watched the primary loop: there is one a machine. The one that started last before
- * the loop did, if a run was put together from several. */
+/* One of which it is known that it was on the loop's machine is better than one of which it is not; then the one
+ * that started last before the loop did. */
+static bool is_better(const struct model *model, const struct snap_loop *loop,
+                      const struct resource_set *set, const struct resource_set *best)
+{
+    const enum model_likeness own =
+                                  model_same_machine(model, loop->process, set->process),
+                              other =
+                                  model_same_machine(model, loop->process, best->process);
+    const bool is_before = set->origin_ns <= loop->begin_ns,
+               best_is_before = best->origin_ns <= loop->begin_ns;
+
+    return own != other
+               ? own > other
+               : is_before && (!best_is_before || set->origin_ns > best->origin_ns);
+}
+
+/* The supervisor that watched the primary loop: there is one a machine, but a run may be put together from
+ * several. Without a loop the last one. */
 static const struct resource_set *set_for(const struct model *model,
                                           const struct snap_loop *loop)
 {
-    const int64_t begin_ns = loop ? loop->begin_ns : INT64_MAX;
     const struct resource_set *best = NULL;
     for (const struct resource_set *set = model->resources.sets; set; set = set->next) {
-        if (loop && !model_is_one_machine(model, loop->process, set->process)) {
-            continue;
+        if (!loop) {
+            best = !best || set->origin_ns > best->origin_ns ? set : best;
+        } else if (model_same_machine(model, loop->process, set->process) !=
+                       MODEL_OTHER &&
+                   (!best || is_better(model, loop, set, best))) {
+            best = set;
         }
-        const bool is_before = set->origin_ns <= begin_ns;
-        const bool best_is_before = best && best->origin_ns <= begin_ns;
-        const bool is_better =
-            !best || (is_before && (!best_is_before || set->origin_ns > best->origin_ns));
-        best = is_better ? set : best;
     }
     return best;
 }
@@ -148,6 +163,7 @@ bool snapshot_fill_resources(const struct model *model,
         }
     }
     out->unplaced = set->unplaced;
+    out->watcher = set->process;
     add_missing(set, out);
     qsort(out->rows, out->count, sizeof *out->rows, compare_rows);
     const struct snap_resource *memory =

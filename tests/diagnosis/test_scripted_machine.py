@@ -198,6 +198,25 @@ class Scripted(ReportTest):
             found = [f["id"] for f in report["findings"] if f["severity"] != "info"]
             self.assertEqual(found, ["steal"])
 
+    def test_a_machine_of_which_the_boot_is_not_known_gives_way(self):
+        """As in runs of older versions: it may be the loop's, but another one is that for sure."""
+        unknown = samples(self.machine("swap"), boot_id=b"\0" * 16)
+        own = samples(self.machine("steal"))
+        for number, files in enumerate(({"s": unknown, "t": own}, {"s": own, "t": unknown})):
+            report = self.judge(self.make_run("old-%d" % number, p=train(), **files))
+            found = [f["id"] for f in report["findings"] if f["severity"] != "info"]
+            self.assertEqual(found, ["steal"])
+        report = self.judge(self.make_run("alone", p=train(), s=unknown))
+        self.assertIn("swap", [f["id"] for f in report["findings"]])
+
+    def test_samples_that_another_machine_lost_are_not_missed_here(self):
+        own, other = samples(self.machine("quiet")), samples(self.machine("quiet"), boot_id=b"o" * 16)
+        for made, level in ((other, "ok"), (own, "note")):
+            made.poke(made.block_offset(1) + 128, "Q", 7)
+            report = self.judge(self.make_run("lost-" + level, p=train(), s=own, t=other))
+            watched, = (i for i in report["validity"]["items"] if i["id"] == "watched")
+            self.assertEqual(watched["level"], level)
+
     def test_a_device_that_is_waited_for(self):
         """To wait for it, or for anything while it works, is a loss only where it has nothing to do at
         other times."""
