@@ -100,6 +100,7 @@ static void describe_drift(struct finding *finding, const struct patient *patien
     if (patient->snapshot->resources.growth_per_s > 0)
         cause_more(finding->evidence, "; memory grew by %.1f MB a minute meanwhile",
                    patient->snapshot->resources.growth_per_s * 60 / 1048576);
+    cause_say_any_slow(finding, patient);
     cause_text(finding->check,
                "`stepscope report --steps` lists all steps: which of its columns grows?");
 }
@@ -192,6 +193,7 @@ static void find_pauses(struct patient *patient)
                "%zu of %zu steps at that distance were slow; slow steps add %.1f %% to "
                "the mean of all",
                loop->period[0].hits, loop->period[0].places, 100 * loop->spike_tax);
+    cause_say_any_slow(finding, patient);
     cause_text(finding->check,
                "the slowest steps of the report show the stage that takes longer");
 }
@@ -246,6 +248,7 @@ static void find_levels(struct patient *patient)
                100 * modes->high_share, units_duration(high, (int64_t)modes->high),
                units_duration(low, (int64_t)modes->low), 100 * share.mid);
     say_order(finding, patient->loop);
+    cause_say_any_slow(finding, patient);
     cause_text(finding->check,
                "`stepscope report --steps` lists all steps: which of its columns has two "
                "levels?");

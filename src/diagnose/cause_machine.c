@@ -46,6 +46,7 @@ static void add_item(struct patient *patient, const struct cause *cause,
     finding->kind = is_wait ? SHARE_ESTIMATE : SHARE_BOUND;
     cause_text(finding->claim, "%s", item->text);
     cause_text(finding->evidence, "counted by the kernel while the loop ran");
+    cause_say_slow(finding, patient);
     cause_text(finding->check, "the line 'valid' or 'doubt' of the next summary");
     cause_text(finding->unknown, "how much time the steps have lost by it");
 }
@@ -122,6 +123,7 @@ static void find_faults(struct patient *patient)
                per_s);
     cause_text(finding->evidence,
                "%.0f such reads in all (the kernel calls them major faults)", all);
+    cause_say_slow(finding, patient);
     cause_text(finding->check, "fewer of them in the next run");
     cause_text(finding->unknown,
                "how long each took: a disk answers within 0.05 to 10 ms");

@@ -255,3 +255,22 @@ bool cause_is_disturbed(const struct patient *patient, enum validity_level level
                 return true;
     return false;
 }
+
+static void say_slow(struct finding *finding, const struct attributed *item,
+                     bool with_words)
+{
+    char text[ATTRIBUTION_TEXT_SIZE];
+
+    if (item)
+        cause_more(finding->evidence, "; %s", attribution_text(text, item, with_words));
+}
+
+void cause_say_slow(struct finding *finding, const struct patient *patient)
+{
+    say_slow(finding, attribution_of(&patient->out->attribution, finding->id), false);
+}
+
+void cause_say_any_slow(struct finding *finding, const struct patient *patient)
+{
+    say_slow(finding, attribution_best(&patient->out->attribution), true);
+}

@@ -87,6 +87,10 @@ struct interval cause_of_other(const struct patient *patient, uint64_t samples);
 /* The validity stamp has at least this level for something of the machine: cores, clocks, memory. */
 bool cause_is_disturbed(const struct patient *patient, enum validity_level level);
 
+/* Adds to the evidence what slow steps go with, if it is this cause; or, where steps differ, whatever it is. */
+void cause_say_slow(struct finding *finding, const struct patient *patient);
+void cause_say_any_slow(struct finding *finding, const struct patient *patient);
+
 /* Each looks for its causes and adds what it finds. */
 void causes_of_input(struct patient *patient);     /* input-bound */
 void causes_of_stages(struct patient *patient);    /* transfer, sync, comm, gc, setup */

@@ -131,6 +131,7 @@ void diagnose(struct diagnosis *out, const struct snapshot *snapshot,
 
     *out = (struct diagnosis){0};
     validity_judge(&out->validity, snapshot, run);
+    attribution_find(&out->attribution, snapshot, run);
     find_causes(&patient);
     forget_found(&patient);
     qsort(out->finding, out->count, sizeof out->finding[0], compare);

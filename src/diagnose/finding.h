@@ -3,6 +3,7 @@
 #ifndef DIAGNOSE_FINDING_H
 #define DIAGNOSE_FINDING_H
 
+#include "diagnose/attribution.h"
 #include "diagnose/validity.h"
 #include "model/snapshot.h"
 
@@ -52,6 +53,7 @@ struct diagnosis {
     struct finding finding[FINDINGS_MOST]; /* the first is the verdict */
     size_t count;
     struct validity validity;
+    struct attribution attribution;
     struct unobservable unobservable[UNOBSERVABLE_MOST]; /* each id once */
     size_t unobservable_count;
     struct unsure unsure;

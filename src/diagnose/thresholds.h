@@ -152,6 +152,10 @@ static const double waited_least = 0.5, waited_most = 2;
 static const double threads_per_core = 2, crowded_wait = 0.02, crowded_own = 0.9,
                     crowded_cores = 0.9, crowded_surely = 0.1;
 
+/* A counter of the machine explains slow steps from 30 % of what they take more on, and goes with them below p = 0.01
+ * (rule book 8.3). */
+static const double attribution_least = 0.3, attribution_p = 0.01;
+
 /* GPUs: idle 30 % of the time is worth a look, 70 % is high; full from 95 % on, and that says something if it rose by 1 %
  * or more while the loop ran: frameworks reserve memory and keep it; 10 % of the clock (ours). */
 static const double gpu_idle_below = 0.7, gpu_idle_high = 0.3, gpu_full_from = 0.95,

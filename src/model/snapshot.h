@@ -64,6 +64,14 @@ struct snap_epoch {
     int64_t number, start_ns, end_ns, steps, step_ns, eval_ns; /* end 0: not ended */
 };
 
+/* The steady steps as stretches of time, whole cells each, to be compared with what the machine did then. */
+enum { SNAP_WINDOWS = 64 };
+struct snap_windows {
+    size_t count;
+    int64_t begin_ns[SNAP_WINDOWS + 1];                /* the last one: where they end */
+    double step_ns[SNAP_WINDOWS], steps[SNAP_WINDOWS]; /* mean of a step; how many */
+};
+
 struct snap_loop {
     uint32_t process, tid, lane;
     int rank;             /* -1: not a replica */
@@ -107,6 +115,7 @@ struct snap_loop {
     double own_ns[SNAP_OWN_WINDOWS]; /* a step without waiting for other ranks, window by
                                         window of the steady steps */
     int own_windows;
+    struct snap_windows windows;
     struct slow_step slowest[SNAP_SLOWEST]; /* of the steady ones */
     int slow_count;
     struct snap_epoch *epochs; /* the last 512 at most */
@@ -159,7 +168,9 @@ struct snap_resource {
     double gained;   /* of a total, in all the run */
     double in_loop;  /* of a total, in the time that this is about; NAN */
     double last;
-    double course[SNAP_COURSE]; /* means over time; NAN: not known */
+    double course[SNAP_COURSE];  /* means over time; NAN: not known */
+    double window[SNAP_WINDOWS]; /* the same in each window of the primary loop */
+    int64_t apart_ns;            /* what is nearer than this cannot be told apart */
 };
 
 struct snap_resources {

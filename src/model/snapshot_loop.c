@@ -1,5 +1,6 @@
 #include "model/snapshot_loop.h"
 
+#include "model/snapshot_windows.h"
 #include "stats/eta.h"
 #include "stats/robust.h"
 #include "stats/steady.h"
@@ -340,6 +341,7 @@ bool snapshot_fill_loop(const struct model *model, const struct thread *thread,
     fill_periods(loop, out);
     fill_modes(loop, out);
     fill_own_work(loop, out);
+    snapshot_fill_windows(&loop->series.cells, out->warmup.start, &out->windows);
     fill_slowest(loop, out);
     out->overall_steps_per_s =
         out->wall_ns > 0 ? (double)loop->steps * 1e9 / (double)out->wall_ns : NAN;

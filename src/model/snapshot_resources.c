@@ -1,6 +1,7 @@
 #include "model/snapshot_resources.h"
 
 #include "model/parts.h"
+#include "model/snapshot_windows.h"
 #include "read/counter_table.h"
 #include "stats/robust.h"
 
@@ -159,7 +160,10 @@ bool snapshot_fill_resources(const struct model *model,
     }
     for (size_t i = 0; i < set->row_count; i++) {
         if (is_worth(set->rows[i], out)) {
-            fill_row(set, set->rows[i], out, &out->rows[out->count++]);
+            struct snap_resource *row = &out->rows[out->count++];
+            fill_row(set, set->rows[i], out, row);
+            snapshot_fill_row_windows(set, set->rows[i], loop ? &loop->windows : NULL,
+                                      row);
         }
     }
     out->unplaced = set->unplaced;

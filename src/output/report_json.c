@@ -211,7 +211,7 @@ void report_json(struct sink *out, const struct report_input *input)
     put_hooks(&json, input->hooks);
     report_json_hot(&json, &snapshot->hot);
     report_json_resources(&json, snapshot);
-    report_json_validity(&json, &diagnosis.validity);
+    report_json_validity(&json, &diagnosis);
     json_end_object(&json);
     json_end_line(&json);
 }

@@ -16,6 +16,6 @@ void report_json_resources(struct json *json, const struct snapshot *snapshot);
 /* All of the stamp; what is worth a line of the summary, onto the page. */
 void report_validity(struct report *report);
 void report_say_validity(struct report *report);
-void report_json_validity(struct json *json, const struct validity *validity);
+void report_json_validity(struct json *json, const struct diagnosis *diagnosis);
 
 #endif

@@ -86,6 +86,16 @@ void report_say_validity(struct report *report)
         add_unsaid(&report->page.value, diagnosis);
 }
 
+static void add_slow(struct buf *out, const struct attribution *attribution)
+{
+    char text[ATTRIBUTION_TEXT_SIZE];
+
+    for (size_t i = 0; i < attribution->count; i++)
+        if (attribution->item[i].verdict > ATTRIBUTION_UNLISTED)
+            buf_printf(out, "%s%s", out->size > 0 ? "; " : "",
+                       attribution_text(text, &attribution->item[i], true));
+}
+
 void report_validity(struct report *report)
 {
     const struct validity *validity = &report->diagnosis.validity;
@@ -106,10 +116,41 @@ void report_validity(struct report *report)
     add_items(&page->value, validity, VALIDITY_UNSEEN);
     if (page->value.size > 0)
         page_field(page, "Unseen");
+    add_slow(&page->value, &report->diagnosis.attribution);
+    if (page->value.size > 0)
+        page_field(page, "Steps");
 }
 
-void report_json_validity(struct json *json, const struct validity *validity)
+static void json_attribution(struct json *json, const struct attribution *attribution)
 {
+    json_begin_object(json, "attribution");
+    json_uint(json, "windows", attribution->windows);
+    json_double(json, "excess", attribution->excess);
+    if (attribution->refused)
+        json_string(json, "refused", attribution->refused);
+    else
+        json_null(json, "refused");
+    json_begin_array(json, "counters");
+    for (size_t i = 0; i < attribution->count; i++) {
+        const struct attributed *item = &attribution->item[i];
+        json_begin_object(json, NULL);
+        json_string(json, "counter", item->counter);
+        json_string(json, "text", item->words);
+        json_string(json, "verdict", attribution_verdict_text(item->verdict));
+        json_double(json, "explained", item->explained);
+        json_double(json, "rho", item->rho);
+        json_double(json, "p", item->p);
+        json_bool(json, "late", item->is_late);
+        json_end_object(json);
+    }
+    json_end_array(json);
+    json_end_object(json);
+}
+
+void report_json_validity(struct json *json, const struct diagnosis *diagnosis)
+{
+    const struct validity *validity = &diagnosis->validity;
+
     json_begin_object(json, "validity");
     json_string(json, "level", validity_level_text(validity->level));
     json_begin_array(json, "items");
@@ -124,5 +165,6 @@ void report_json_validity(struct json *json, const struct validity *validity)
         json_end_object(json);
     }
     json_end_array(json);
+    json_attribution(json, &diagnosis->attribution);
     json_end_object(json);
 }

@@ -226,11 +226,24 @@ int64_t cells_max(const struct cells *cells, int64_t start, int64_t *step)
     return largest.max_ns;
 }
 
-int64_t cells_step_at(const struct cells *cells, int64_t start)
+/* What holds the window at a cut first; NULL past the end. */
+static const struct cell *cell_at(const struct cells *cells, int64_t start)
 {
     if (start >= cells->windows)
-        return -1;
-    if (start < CELLS_HEAD)
-        return cells->head[start].first_step;
-    return cells->cell[start / cells->size].first_step;
+        return NULL;
+    return start < CELLS_HEAD ? &cells->head[start] : &cells->cell[start / cells->size];
+}
+
+int64_t cells_step_at(const struct cells *cells, int64_t start)
+{
+    const struct cell *cell = cell_at(cells, start);
+
+    return cell ? cell->first_step : -1;
+}
+
+int64_t cells_start_ns(const struct cells *cells, int64_t start)
+{
+    const struct cell *cell = cell_at(cells, start);
+
+    return cell ? cell->start_ns : -1;
 }

@@ -95,4 +95,7 @@ int64_t cells_max(const struct cells *cells, int64_t start, int64_t *step);
 /* The number of the first step of the window at a cut, -1 past the end. */
 int64_t cells_step_at(const struct cells *cells, int64_t start);
 
+/* When the window at a cut began, -1 past the end. */
+int64_t cells_start_ns(const struct cells *cells, int64_t start);
+
 #endif

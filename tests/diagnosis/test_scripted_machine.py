@@ -133,14 +133,14 @@ MACHINES = {
 }
 
 
-def samples(lines, seconds=SECONDS, **header):
+def samples(lines, seconds=SECONDS, per_s=PER_S, **header):
     """The supervisor's file: ten looks a second, for so long."""
     texts = sorted({text for text, _, _ in lines})
     lane = runs.Thread(tid=9)
     lane.records = []
-    for i in range(seconds * PER_S + 1):
+    for i in range(int(seconds * per_s) + 1):
         for text, subject, value in lines:
-            lane.records.append(system(START + i * 1000 * MS // PER_S, value(i / PER_S), subject,
+            lane.records.append(system(int(START + i * 1000 * MS / per_s), value(i / per_s), subject,
                                        name=texts.index(text) + 1))
     made = runs.ProcessFile(pid=9, start_raw_ns=START, ticks_per_s=1_000_000_000,
                             start_realtime_ns=runs.REALTIME, end_ticks=START + seconds * 1000 * MS,
