@@ -7,6 +7,7 @@ order of time; by the name of the span where there is one. An epoch has 10 batch
 import json
 import os
 import sys
+import threading
 import time
 
 os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
@@ -192,34 +193,61 @@ def user_code_of_eager_loop():
         sleep("other")
 
 
-class Rows(keras.utils.PyDataset):
-    def __init__(self, delay_ms):
-        super().__init__(workers=2)
-        self.delay_ms = delay_ms
-        self.made = {}
+class Source(keras.callbacks.Callback):
+    """Makes batches by numbers. Each takes 2 ms and the delay of its turn, from when the loop asks
+    for it: so it is not ready by then, and the wait for it grows by as much as the delay does. For a
+    loop that is slow they are made ahead, 22 ms each."""
 
-    def __len__(self):
-        return 40
+    def __init__(self, is_loop_slow):
+        super().__init__()
+        self.is_loop_slow = is_loop_slow
+        self.many = 30 if is_loop_slow else 160
+        self.asked = [threading.Event() for _ in range(self.many + 1)]  # and for the end
+        self.took = [0] * self.many
 
-    def __getitem__(self, at):
-        time.sleep(self.delay_ms / 1e3)
-        self.made[at] = time.perf_counter_ns()
+    def on_train_batch_begin(self, batch, logs=None):
+        self.asked[batch].set()
+
+    def on_train_batch_end(self, batch, logs=None):
+        if self.is_loop_slow:
+            time.sleep(0.025)
+
+    def make(self, at):
+        delay_ms = DELAYS_MS[-1 if self.is_loop_slow else at % len(DELAYS_MS)]
+        if at > 1 and not self.is_loop_slow:  # Keras looks at two of them before it begins
+            assert self.asked[at].wait(100)
+        start = time.perf_counter_ns()
+        time.sleep((2 + delay_ms) / 1e3)
+        self.took[at] = time.perf_counter_ns() - start
         return inputs[:BATCH], targets[:BATCH]
 
 
-def in_generator():
-    """One loop for each delay, as batches are made ahead: what counts is when they are ready."""
-    def generate(delay_ms, made):
-        for at in range(40):
-            time.sleep(delay_ms / 1e3)
-            made[at] = time.perf_counter_ns()
-            yield inputs[:BATCH], targets[:BATCH]
+class Rows(keras.utils.PyDataset):
+    def __init__(self, source):
+        super().__init__(workers=2)
+        self.source = source
 
-    for delay_ms in DELAYS_MS:
-        made = {}
-        watch = Watch(made)
-        make_model().fit(generate(delay_ms, made), verbose=0, callbacks=[watch])
-        slept[delay_ms] = watch.waited
+    def __len__(self):
+        return self.source.many
+
+    def __getitem__(self, at):
+        return self.source.make(at)
+
+
+def in_generator():
+    fit_source(lambda source: (source.make(at) for at in range(source.many)))
+
+
+def in_workers():
+    fit_source(Rows)
+
+
+def fit_source(batches_of):
+    """A loop that waits for each batch, and one that is slower than they are made."""
+    for is_slow in (False, True):
+        source = Source(is_slow)
+        make_model().fit(batches_of(source), shuffle=False, verbose=0, callbacks=[source])
+        slept["ahead" if is_slow else "asked"] = source.took
 
 
 def in_map_of_replicas():
@@ -239,14 +267,6 @@ def in_map_of_replicas():
             model = make_model()
         watch = Watch(made)
         model.fit(without_prefetch(batches), verbose=0, callbacks=[watch])
-        slept[delay_ms] = watch.waited
-
-
-def in_workers():
-    for delay_ms in DELAYS_MS:
-        rows = Rows(delay_ms)
-        watch = Watch(rows.made)
-        make_model().fit(rows, shuffle=False, verbose=0, callbacks=[watch])
         slept[delay_ms] = watch.waited
 
 
