@@ -137,6 +137,7 @@ ANY = {
     "predicts": case(callbacks=[Predicts()], epochs=1),
     "stops": case(callbacks=[keras.callbacks.EarlyStopping("loss", min_delta=9.0)], epochs=4),
     "evaluates": evaluates,
+    "epochs": case(epochs=5),
     "again": three_times,
     "by_hand": by_hand,
     "by_hand_two": by_hand_two,

@@ -72,6 +72,21 @@ class Matrix(KerasTest):
         self.assertEqual((kinds.count("loop_begin"), kinds.count("loop_end")), (loops, loops))
 
 
+class Epochs(KerasTest):
+    def test_iterators_are_made_twice_an_epoch(self):
+        """When an epoch begins, and once more when its batches have run out: a stall that no step
+        has."""
+        report = self.compare("keras_fit.py", "epochs")
+        loop, = report["loops"]
+        self.assertEqual([epoch["steps"] for epoch in loop["epochs"]], [10] * 5)
+        made = names_of(report)["tf.data.make iterator"]
+        self.assertEqual(made["stage"], "setup")
+        places = {place["place"]: place for place in made["loop"]}
+        # The first one is made before fit has begun an epoch. Tracing makes some that get nothing.
+        self.assertEqual((places["before"]["count"], places["between"]["count"]), (1, 2 * 5 - 1))
+        self.assertGreater(loop["books"]["between_ns"], places["between"]["total_ns"])
+
+
 class NotSeparable(KerasTest):
     """What cannot be seen is not 0."""
 

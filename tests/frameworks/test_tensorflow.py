@@ -91,11 +91,16 @@ class Workers(KerasTest):
     def test_two_workers_are_two_ranks_of_one_run(self):
         report = self.compare("tf_workers.py")
         loops = report["loops"]
-        self.assertEqual(sorted(loop["rank"] for loop in loops), [0, 0, 1, 1])
-        for loop in loops:  # compiled, and eager
-            self.assertEqual(loop["steps"]["count"], 20)
+        self.assertEqual(sorted((loop["rank"], loop["name"], loop["steps"]["count"])
+                                for loop in loops),
+                         [(0, "", 20), (0, "", 20), (0, "fit", 40),  # compiled, and eager
+                          (1, "", 20), (1, "", 20), (1, "fit", 40)])
+        for loop in loops:
             self.assertEqual(loop["steps"]["source"], "train calls")
             self.assertGreater(loop["stages"]["data"]["total_ns"], 0)
+            if loop["name"] == "fit":
+                self.assertEqual([epoch["steps"] for epoch in loop["epochs"]], [20, 20])
+                self.assertEqual((loop["plan"]["steps"], loop["plan"]["batch"]), (40, 16))
         runs = [(span["object"], span["role"], span["count"]) for span in report["spans"]
                 if span["name"] == "run"]
         # The first call of each worker was begun before it was known that it trains.

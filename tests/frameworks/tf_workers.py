@@ -1,5 +1,5 @@
-"""Two workers of a MultiWorkerMirroredStrategy train one model in a compiled function, and then
-another in eager code: tf_workers.py.
+"""Two workers of a MultiWorkerMirroredStrategy train one model in a compiled function, another in
+eager code, and a third one with fit of Keras 2, as that of Keras 3 fails there: tf_workers.py.
 
 The first process starts the workers, which find each other by TF_CONFIG, and prints what each of
 them says."""
@@ -42,8 +42,10 @@ def train():
     import keras
     import numpy as np
     import tensorflow as tf
+    import tf_keras
 
     strategy = tf.distribute.MultiWorkerMirroredStrategy()
+    tf_keras.utils.set_random_seed(1)
     keras.utils.set_random_seed(1)
     rows = np.random.rand(320, 8).astype("float32")
     data = strategy.experimental_distribute_dataset(
@@ -79,13 +81,21 @@ def train():
         for batch in data:
             strategy.run(measure, args=batch)
 
-    for way in (compiled, eager):
-        model, *functions = make_replica()
-        way(*functions)
+    def print_digest(way, model):
         digest = hashlib.md5()
         for variable in model.variables:
             digest.update(variable.numpy().tobytes())
-        print(way.__name__, digest.hexdigest())
+        print(way, digest.hexdigest())
+
+    for way in (compiled, eager):
+        model, *functions = make_replica()
+        way(*functions)
+        print_digest(way.__name__, model)
+    with strategy.scope():
+        model = tf_keras.Sequential([tf_keras.layers.Input((8,)), tf_keras.layers.Dense(1)])
+        model.compile("adam", "mse")
+    print(model.fit(rows, rows[:, :1], batch_size=16, epochs=2, verbose=0).history)
+    print_digest("fit", model)
 
 
 if "TF_CONFIG" in os.environ:
