@@ -278,6 +278,7 @@ static void end_loop(struct track *track, int64_t now_ns)
     jit_decide(track);
     step_end_loop(track, now_ns);
     loop_end(track, now_ns, true);
+    memset(track->plan, 0, sizeof track->plan); /* what follows was not planned by it */
 }
 
 /* Nothing inside a closed span says anything about the loop around it (rule 6). */

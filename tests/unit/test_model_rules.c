@@ -296,6 +296,33 @@ static void time_to_finish_comes_from_the_plan(void **state)
     script_free(s);
 }
 
+/* As batches that are trained by hand after a fit. */
+static void a_plan_ends_with_its_loop(void **state)
+{
+    (void)state;
+    struct script *s = script_new();
+    struct names n = names_of(s);
+    unsigned fit = script_name(s, "fit", SS_STAGE_USER, SS_ROLE_LOOP, 0, "");
+    script_point(s, SS_KIND_LOOP_BEGIN, fit);
+    script_plan(s, 10, 1, 10, 32);
+    for (int i = 0; i < 10; i++) {
+        batch(s, &n, n.adam);
+    }
+    script_point(s, SS_KIND_LOOP_END, 0);
+    for (int i = 0; i < 20; i++) {
+        batch(s, &n, n.adam);
+    }
+    const struct snapshot *snapshot = script_finish(s);
+    assert_int_equal(snapshot->loop_count, 2);
+    const struct snap_loop *by_hand = &snapshot->loops[0]; /* the longer one */
+    assert_int_equal(by_hand->steps, 20);
+    for (int i = 0; i < 4; i++) {
+        assert_int_equal(by_hand->plan[i], 0);
+        assert_true(snapshot->loops[1].plan[i] > 0);
+    }
+    script_free(s);
+}
+
 /* A loader that looks one batch ahead ends before the last batch is used: 2 epochs of 4 batches, an
  * update every 2. */
 static void an_iterator_that_ends_ahead_of_its_batches_ends_no_step(void **state)
@@ -383,6 +410,7 @@ int main(void)
         cmocka_unit_test(of_thousands_of_loops_the_longest_stay),
         cmocka_unit_test(stages_that_are_more_than_their_step_are_an_error_of_ours),
         cmocka_unit_test(time_to_finish_comes_from_the_plan),
+        cmocka_unit_test(a_plan_ends_with_its_loop),
         cmocka_unit_test(an_iterator_that_ends_ahead_of_its_batches_ends_no_step),
         cmocka_unit_test(an_update_after_the_loop_takes_the_batches_that_are_left),
         cmocka_unit_test(an_optimizer_inside_another_makes_no_update_of_its_own),
