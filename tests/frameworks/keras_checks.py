@@ -7,6 +7,10 @@ from concurrent.futures import ThreadPoolExecutor
 
 from framework import BUILD, PROGRAM, FrameworkTest
 
+# Steps of the loops of "fitted_two": both models fitted, one step for both, each one by itself after
+# one more fit.
+TWO = [10, 10, 10, 10, 20, 10, 20]
+
 
 class KerasTest(FrameworkTest):
     def steps(self):

@@ -102,6 +102,21 @@ def by_hand_two():
     return model, None
 
 
+def fitted_two():
+    """The same with models that were fitted before; then one goes on by itself, and then the other."""
+    models = make_model(), make_model()
+    for model in models:
+        fit(model, epochs=1)
+    for batch in generate():
+        for model in models:
+            model.train_on_batch(*batch)
+    for model in models:
+        fit(model, epochs=1)
+        for batch in [*generate(), *generate()]:
+            model.train_on_batch(*batch)
+    return models[0], None
+
+
 def evaluates():
     model = make_model()
     past = fit(model, validation_data=(inputs[:48], targets[:48]), validation_batch_size=BATCH)
@@ -141,6 +156,7 @@ ANY = {
     "again": three_times,
     "by_hand": by_hand,
     "by_hand_two": by_hand_two,
+    "fitted_two": fitted_two,
 }
 TENSORFLOW = {
     "one_worker": case(lambda: Rows(workers=1)),

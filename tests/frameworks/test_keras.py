@@ -2,14 +2,14 @@
 
 import unittest
 
-from keras_checks import KerasTest, loops_of, names_of
+from keras_checks import TWO, KerasTest, loops_of, names_of
 
 CASES = {  # how many steps each loop of a case has
     "arrays": [20], "weighted": [20], "generator": [10], "workers": [20], "one_worker": [20],
     "eager": [20], "predicts": [10], "stops": [20], "evaluates": [20], "again": [20, 20, 20],
     "tf_data": [20], "prefetch": [20], "unknown": [20], "three_steps": [3], "four": [20],
     "seven": [20], "four_endless": [24], "classes": [20], "noise": [20], "xla": [20],
-    "by_hand": [10], "by_hand_two": [10], "mirrored": [20],
+    "by_hand": [10], "by_hand_two": [10], "fitted_two": TWO, "mirrored": [20],
 }
 
 
@@ -24,13 +24,15 @@ class Matrix(KerasTest):
             self.assertEqual([loop["steps"]["count"] for loop in by_case[case]], steps, case)
             for loop in by_case[case]:
                 self.assertEqual(loop["steps"]["source"], "train calls", case)
-                self.assertEqual(loop["stages"]["data"] is None, case.startswith("by_hand"), case)
+                by_hand = loop["name"] != "fit"
+                self.assertEqual(loop["stages"]["data"] is None, by_hand, case)
+                self.assertEqual(loop["plan"]["epochs"] is None, by_hand, case)
         self.assertEqual(at, len(loops))
         self.check_plan(by_case["arrays"][0])
         self.check_windows()
         self.check_evaluation(report, by_case)
         self.check_compilation(report, by_case)
-        self.check_records()
+        self.check_records([loop["name"] for loop in loops].count("fit"))
 
     def check_plan(self, loop):
         plan = loop["plan"]
@@ -64,12 +66,10 @@ class Matrix(KerasTest):
         self.assertGreater(compile_ns, 0)
         self.assertGreaterEqual(by_case["xla"][0]["books"]["compile_ns"], compile_ns)
 
-    def check_records(self):
+    def check_records(self, fits):
         kinds = [record["kind"] for record in self.records()]
         self.assertGreaterEqual(kinds.count("counter"), 20)
-        said = [len(steps) for case, steps in CASES.items() if not case.startswith("by_hand")]
-        loops = sum(said)
-        self.assertEqual((kinds.count("loop_begin"), kinds.count("loop_end")), (loops, loops))
+        self.assertEqual((kinds.count("loop_begin"), kinds.count("loop_end")), (fits, fits))
 
 
 class Epochs(KerasTest):

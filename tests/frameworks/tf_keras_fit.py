@@ -39,10 +39,31 @@ def generate():
         yield inputs[at:at + 16], targets[at:at + 16]
 
 
-def train(case):
-    model = keras.Sequential([
+def make_model():
+    return keras.Sequential([
         keras.layers.Input((8,)), keras.layers.Dense(16, activation="relu"),
         keras.layers.Dropout(0.2), keras.layers.Dense(1)])
+
+
+def train_two():
+    """A model and its opponent, by turns, one of which was fitted before; then each by itself, after
+    one more fit."""
+    models = make_model(), make_model()
+    for model in models:
+        model.compile("adam", "mse")
+    models[0].fit(inputs, targets, batch_size=16, verbose=0)
+    for batch in generate():
+        for model in models:
+            model.train_on_batch(*batch)
+    for model in models:
+        past = model.fit(inputs, targets, batch_size=16, verbose=0)
+        for batch in [*generate(), *generate()]:
+            model.train_on_batch(*batch)
+    return models[0], past
+
+
+def train(case):
+    model = make_model()
     optimizer = keras.optimizers.legacy.Adam() if case == "legacy" else "adam"
     model.compile(optimizer, "mse", run_eagerly=case == "eager",
                   steps_per_execution=4 if case == "four" else 1)
@@ -55,7 +76,7 @@ def train(case):
 
 
 for name in sys.argv[2:]:
-    trained, history = train(name)
+    trained, history = train_two() if name == "two" else train(name)
     digest = hashlib.md5()
     for variable in trained.variables + trained.optimizer.variables():
         digest.update(variable.numpy().tobytes())

@@ -5,6 +5,7 @@ module of a call, and it wraps what has just been made.
 """
 
 import sys
+import weakref
 
 from .. import _core
 from .._hooks import Hook, _point
@@ -51,15 +52,26 @@ def _wants_iterator(arguments):
         fit.end_epoch()
 
 
+_names = weakref.WeakKeyDictionary()  # of train functions: the models that they are known by
+
+
 def _made_train(arguments, result, failed):
+    """Without fit, calls of several models may be one step, or several loops: there a function is known
+    by its model, whether it was made for that or fit has used it. This runs for each batch then."""
     model = arguments[0]
+    function = model.train_function
+    of = "" if fit.is_open() else str(model.name)
+    if isinstance(function, _core.Hooked):
+        if _names.get(function) == of:
+            return
+        function = function.__wrapped__
     steps = getattr(model, "steps_per_execution", 1)
     count = {"count": "batches(%d)" % steps} if steps > 1 else {}
-    # Without fit, calls of several models may be one step, or several loops.
-    of = "" if fit.is_open() else str(model.name)
-    model.train_function = wrap(
-        model.train_function, ("train", steps, of), stage="compute", name="train_function",
+    made = model.train_function = wrap(
+        function, ("train", steps, of), stage="compute", name="train_function",
         of=of, role="train_call", flags=("train",), outermost=_group, **count)
+    if made is not None:
+        _names[made] = of
 
 
 def _made_test(arguments, result, failed):

@@ -15,6 +15,7 @@ import inspect
 import threading
 from math import ceil
 from operator import methodcaller
+from types import FunctionType
 
 from .. import _core
 from .._hooks import Hook, _point
@@ -108,7 +109,18 @@ def _ran(arguments, result, failed):
 def _say_trains(function):
     function = getattr(function, "__func__", function)  # a method has no attributes of its own
     name = getattr(function, "_name", None) or getattr(function, "__name__", "function")
-    setattr(function, _TRAINS, str(name))
+    model = _model_of(function)
+    setattr(function, _TRAINS, "%s of %s" % (name, model) if model else str(name))
+
+
+def _model_of(function):
+    """The name of the model that a train function of Keras 2 was made by: all of them are called the
+    same, and none has anything else to be known by."""
+    inner = getattr(function, "python_function", None)
+    if not isinstance(inner, FunctionType) or not str(inner.__module__).startswith("tf_keras."):
+        return ""
+    variables = dict(zip(inner.__code__.co_freevars, inner.__closure__ or ()))
+    return getattr(variables["self"].cell_contents, "name", "") if "self" in variables else ""
 
 
 def applies(arguments):
