@@ -549,6 +549,27 @@ static void a_user_span_around_the_loop_changes_nothing(void **state)
     script_free(p.s);
 }
 
+static void cells_of_a_notebook_are_loops_of_their_own(void **state)
+{
+    (void)state;
+    struct play p = play_new();
+    for (int cell = 0; cell < 3; cell++) {
+        for (int i = 0; i < 20; i++) {
+            play_batch(&p, p.adam);
+        }
+        script_pass(p.s, 2);
+        script_point(p.s, SS_KIND_LOOP_END, 0); /* that nobody announced */
+        script_pass(p.s, 5000);
+        script_point(p.s, SS_KIND_LOOP_END, 0); /* of a cell without training */
+        script_pass(p.s, 1000);
+    }
+    const struct snapshot *snapshot = script_finish(p.s);
+    assert_int_equal(snapshot->loop_count, 3);
+    assert_int_equal(snapshot->loops[2].steps, 20);
+    assert_int_equal(play_segment(snapshot, SEGMENT_IDLE_NS), 2 * 6000);
+    script_free(p.s);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -573,6 +594,7 @@ int main(void)
         cmocka_unit_test(waits_on_other_threads_move_from_compute_to_data),
         cmocka_unit_test(compilation_up_to_the_first_update_is_a_segment),
         cmocka_unit_test(a_user_span_around_the_loop_changes_nothing),
+        cmocka_unit_test(cells_of_a_notebook_are_loops_of_their_own),
     };
     return cmocka_run_group_tests_name("the cases of the step model", tests, NULL, NULL);
 }
