@@ -232,7 +232,7 @@ void loop_raise_source(struct track *track, enum step_source source)
     loop->owner_count = 0;
     loop->last_owner = 0;
     loop->out_of_turn = false;
-    loop->turns = 0;
+    loop->turns = loop->repeats = 0;
     loop->source = source;
     loop->async = source == SOURCE_JIT;
 }

@@ -17,6 +17,7 @@
 enum {
     FOREIGN_UPDATES = 16, /* in a row, by owners that the loop did not have: a new loop */
     TURNS_DECIDE = 16,    /* updates by functions that train by turns: they go on so */
+    REPEATS_DECIDE = 4,   /* of one of them in a row: they do not go on so */
     OWNERS_MAX = 16,      /* optimizers or functions of one loop that are told apart */
     EPOCHS_KEPT = 512,
     LOOPS_KEPT = 64, /* of a thread; beyond that the shortest are only in the books */
@@ -87,6 +88,7 @@ struct loop {
     uint32_t last_owner; /* of its last update */
     bool out_of_turn;    /* one of them had two updates in a row */
     int turns;           /* updates so far, TURNS_DECIDE at most */
+    int repeats;         /* updates of its last owner in a row, after the first */
     int owner_count;
 
     struct series series;

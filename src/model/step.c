@@ -69,9 +69,14 @@ static bool is_foreign(const struct track *track, const struct work *work)
            source_of(work) == loop->source && !loop_has_owner(loop, work->update_owner);
 }
 
+/* What so many updates have shown stays so for a while: data that ends in the middle of an iteration, which begins
+ * anew then, is no other way to train. */
 static void note_turn(struct loop *loop, uint32_t owner)
 {
-    loop->out_of_turn = loop->out_of_turn || loop->last_owner == owner;
+    loop->repeats = loop->last_owner == owner ? loop->repeats + 1 : 0;
+    loop->out_of_turn =
+        loop->out_of_turn ||
+        loop->repeats >= (loop->turns < TURNS_DECIDE ? 1 : REPEATS_DECIDE);
     loop->last_owner = owner;
     loop->turns += loop->turns < TURNS_DECIDE;
 }

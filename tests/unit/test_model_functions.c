@@ -105,13 +105,22 @@ static void a_call_out_of_turn_makes_those_before_it_steps(void **state)
     check_calls(repeat("ABB", 20, calls), 60);
 }
 
-/* What was decided stays so, and from there on each call counts. */
-static void a_call_out_of_turn_after_many_by_turns_changes_only_what_follows(void **state)
+/* What was decided stays so: data that ends between the two is no other way to train. */
+static void a_call_out_of_turn_after_many_by_turns_changes_nothing(void **state)
 {
     (void)state;
-    char calls[200];
-    check_calls(strcat(repeat("AB", 20, calls), "AABAB"), 20 + 5);
-    check_calls(strcat(repeat("AB", 20, calls), "BBBB"), 20 + 4);
+    char calls[200], more[100];
+    check_calls(strcat(repeat("AB", 20, calls), "AABAB"), 20 + 3);
+    check_calls(strcat(strcat(repeat("AB", 30, calls), "A"), repeat("AB", 30, more)), 61);
+    check_calls(strcat(repeat("AB", 20, calls), "BBBABAB"), 20 + 2);
+}
+
+static void one_function_alone_after_many_by_turns_counts_again(void **state)
+{
+    (void)state;
+    char calls[200], more[100];
+    check_calls(strcat(repeat("AB", 20, calls), repeat("B", 30, more)), 20 + 27);
+    check_calls(strcat(repeat("AB", 20, calls), repeat("A", 30, more)), 20 + 30);
 }
 
 /* A loop that begins with functions by turns, and one that begins with some out of turn, after another loop. */
@@ -248,8 +257,8 @@ int main(void)
         cmocka_unit_test(a_function_for_each_tenth_step_takes_none_of_the_others),
         cmocka_unit_test(functions_strictly_by_turns_are_one_step_an_iteration),
         cmocka_unit_test(a_call_out_of_turn_makes_those_before_it_steps),
-        cmocka_unit_test(
-            a_call_out_of_turn_after_many_by_turns_changes_only_what_follows),
+        cmocka_unit_test(a_call_out_of_turn_after_many_by_turns_changes_nothing),
+        cmocka_unit_test(one_function_alone_after_many_by_turns_counts_again),
         cmocka_unit_test(calls_of_a_second_loop_are_counted_in_the_same_way),
         cmocka_unit_test(what_is_by_turns_to_the_end_of_an_epoch_is_so),
         cmocka_unit_test(a_look_while_turns_are_undecided_changes_nothing),

@@ -53,6 +53,15 @@ def _wants_iterator(arguments):
 
 
 _names = weakref.WeakKeyDictionary()  # of train functions: the models that they are known by
+_known = set()  # all of those names
+_KNOWN_MOST = 64  # a search makes thousands of models, each of another name
+
+
+def _name_of(model):
+    name = str(model.name)
+    if len(_known) < _KNOWN_MOST:
+        _known.add(name)
+    return name if name in _known else ""
 
 
 def _made_train(arguments, result, failed):
@@ -60,7 +69,7 @@ def _made_train(arguments, result, failed):
     by its model, whether it was made for that or fit has used it. This runs for each batch then."""
     model = arguments[0]
     function = model.train_function
-    of = "" if fit.is_open() else str(model.name)
+    of = "" if fit.is_open() else _name_of(model)
     if isinstance(function, _core.Hooked):
         if _names.get(function) == of:
             return
