@@ -343,6 +343,9 @@ void tree_span(struct thread *thread, const struct ss_record *record)
         }
     } else if (name->stage == SS_STAGE_USER) {
         work_add(&own->work, &below->work); /* transparent */
+        if (below->used) { /* it may hold spans from before, whose parent is lost */
+            note_level(own, below->first_ns, below->last_ns, 0);
+        }
     } else {
         close_span(thread, below, name, record);
         if (record->nest & SS_NEST_OPAQUE) {

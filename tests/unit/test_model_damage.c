@@ -85,6 +85,31 @@ static void spans_whose_parent_is_lost_are_no_error_of_ours(void **state)
     script_free(p.s);
 }
 
+static void a_block_does_not_hide_that_the_parent_of_a_span_is_lost(void **state)
+{
+    (void)state;
+    struct play p = play_new();
+    for (int i = 0; i < 5; i++) {
+        script_begin(p.s, p.forward, TRAIN);
+        script_begin(p.s, p.forward, TRAIN);
+        script_span(p.s, p.sync, 0, 50);
+        script_drop(p.s);
+        script_drop(p.s);
+        script_begin(p.s, p.forward, TRAIN);
+        script_begin(p.s, p.user, 0);
+        script_span(p.s, p.sync, 0, 3);
+        script_end(p.s, 0, 0);
+        script_pass(p.s, 7);
+        script_end(p.s, 0, 0);
+        script_span(p.s, p.adam, 0, 5);
+    }
+    const struct snapshot *snapshot = script_finish(p.s);
+    assert_int_equal(snapshot->negative_ns + play_only_loop(snapshot)->negative_ns, 0);
+    assert_int_equal(play_only_loop(snapshot)->steps, 5);
+    assert_int_equal(snapshot->orphan_spans, 5);
+    script_free(p.s);
+}
+
 /* Rule 14. */
 
 static void a_step_in_a_perturbed_window_is_in_the_books_only(void **state)
@@ -146,6 +171,7 @@ int main(void)
         cmocka_unit_test(
             a_span_from_before_the_first_record_ends_no_evaluation_before_it_starts),
         cmocka_unit_test(spans_whose_parent_is_lost_are_no_error_of_ours),
+        cmocka_unit_test(a_block_does_not_hide_that_the_parent_of_a_span_is_lost),
         cmocka_unit_test(a_step_in_a_perturbed_window_is_in_the_books_only),
         cmocka_unit_test(a_step_over_missing_records_is_in_the_books_only),
     };
