@@ -13,14 +13,16 @@
 #define SS_COUNTERS(X)                                                                   \
     X(CPU_BUSY, "cpu.busy", NS, TOTAL, CPU, "time in which a core worked; of all cores") \
     X(CPU_ALLOWED, "cpu.allowed", CORES, GAUGE, NONE,                                    \
-      "cores that the command may use, as its supervisor")                               \
+      "cores that the loops may use; before there are any, the command")                 \
     X(CPU_ALLOWED_BUSY, "cpu.allowed_busy", NS, TOTAL, NONE,                             \
       "time in which those worked; told where they are not all")                         \
+    X(CPU_ALLOWED_STEAL, "cpu.allowed_steal", NS, TOTAL, NONE,                           \
+      "time that the hypervisor took of those; told where they are not all")             \
     X(CPU_STEAL, "cpu.steal", NS, TOTAL, NONE,                                           \
       "time that the hypervisor took, all cores")                                        \
-    X(CPU_FREQUENCY, "cpu.frequency", HZ, GAUGE, CPU, "clock of a core")                 \
+    X(CPU_FREQUENCY, "cpu.frequency", HZ, GAUGE, CPU, "clock of a core it may use")      \
     X(CPU_THROTTLES, "cpu.throttles", COUNT, TOTAL, NONE,                                \
-      "slowed down by heat, all cores")                                                  \
+      "slowed down by heat, cores it may use")                                           \
     X(PSI_CPU, "psi.cpu.some", NS, TOTAL, NONE, "something waited for a core")           \
     X(PSI_MEMORY, "psi.memory.some", NS, TOTAL, NONE, "something waited for memory")     \
     X(PSI_MEMORY_FULL, "psi.memory.full", NS, TOTAL, NONE, "all waited for memory")      \

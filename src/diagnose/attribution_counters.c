@@ -67,10 +67,15 @@ static bool fill_wait(const struct snapshot *snapshot, const struct ss_run *run,
 static bool fill_steal(const struct snapshot *snapshot, const struct ss_run *run,
                        unsigned counter, struct attribution_series *out)
 {
-    const double cores = fmax(1, (double)snapshot_cores(snapshot));
+    size_t cores;
+    const struct snap_resource *row = snapshot_allowed_steal(snapshot, &cores);
 
     (void)run;
-    return fill_sum(snapshot, counter, 1e-9 / cores, out);
+    (void)counter;
+    *out = (struct attribution_series){.apart_ns = 0};
+    if (row)
+        add_row(out, row, 1e-9 / (double)cores);
+    return row;
 }
 
 /* It is summed over cores, of which the loop has one. */

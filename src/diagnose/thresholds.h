@@ -198,6 +198,8 @@ enum { HEAT_TIMES = 3 };
  * memory (rule book 8.2 has any of it while the run is slow; a page of somebody else's is none of that). */
 static const struct limits swap_limits = {0, 409600};
 static const struct limits others_limits = {0.05, 0.25};
+/* The command has more time than the cores of its loops have worked: by more than looks at two moments differ (ours). */
+static const double tree_elsewhere = 1.1;
 static const struct limits cost_limits = {0.003, 0.005};
 static const struct limits beside_limits = {0.01, 0.03}; /* we allow ourselves 0.45 % */
 /* What a span costs inside of a step, in spans as a process measures them at its start, one after the other. In C, 53 to

@@ -128,15 +128,15 @@ static void judge_watch(struct judge *judge)
 
 static void judge_steal(struct judge *judge)
 {
-    const struct snap_resource *row =
-        snapshot_value(judge->snapshot, SS_COUNTER_ID_CPU_STEAL, SNAP_ANY);
+    size_t cores;
+    const struct snap_resource *row = snapshot_allowed_steal(judge->snapshot, &cores);
 
     if (!row) {
         unseen(judge, "steal", "time taken by the host of a virtual machine",
                SS_COUNTER_ID_CPU_STEAL);
         return;
     }
-    const double share = row->mean / 1e9 / core_count(judge);
+    const double share = row->mean / 1e9 / (double)cores;
     add(judge, "steal", level_of(share, steal_limits), share, "share",
         "the host of this virtual machine took %.1f %% of its cores' time", 100 * share);
 }
@@ -159,7 +159,8 @@ static void judge_wait(struct judge *judge)
         "the loop's thread waited %.1f %% of the time for a core", 100 * share);
 }
 
-/* What ran on the cores that the command may use and was neither its own nor ours. */
+/* What ran on the cores that the loops may use and was neither the command's own nor ours. Where that has more time than
+ * they have worked, its other threads are elsewhere: then of all cores. */
 static void judge_others(struct judge *judge)
 {
     const struct snap_resource *busy = snapshot_allowed_busy(judge->snapshot);
@@ -172,9 +173,15 @@ static void judge_others(struct judge *judge)
         unseen(judge, "others", "other processes", SS_COUNTER_ID_CPU_BUSY);
         return;
     }
+    double allowed = fmax(1, (double)snapshot_allowed_cores(judge->snapshot));
+    const struct snap_resource *all =
+        snapshot_value(judge->snapshot, SS_COUNTER_ID_CPU_BUSY, SS_ALL_CPUS);
+    if (all && tree->mean > busy->mean * tree_elsewhere) {
+        busy = all;
+        allowed = core_count(judge);
+    }
     const double cores =
         fmax(0, (busy->mean - tree->mean - (self ? self->mean : 0)) / 1e9);
-    const double allowed = fmax(1, (double)snapshot_allowed_cores(judge->snapshot));
     add(judge, "others", level_of(cores / allowed, others_limits), cores / allowed,
         "share", "other processes had %.2f of %s%.0f core%s", cores,
         allowed < core_count(judge) ? "its " : "", allowed, allowed > 1 ? "s" : "");

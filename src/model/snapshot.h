@@ -233,6 +233,10 @@ size_t snapshot_cores(const struct snapshot *snapshot);
 size_t snapshot_allowed_cores(const struct snapshot *snapshot);
 const struct snap_resource *snapshot_allowed_busy(const struct snapshot *snapshot);
 
+/* What the hypervisor took of these, and how many they are: of all, where nothing else is known. NULL: not known. */
+const struct snap_resource *snapshot_allowed_steal(const struct snapshot *snapshot,
+                                                   size_t *cores);
+
 /* Whether any span of this stage was seen. */
 bool snapshot_has(const struct snapshot *snapshot, enum ss_stage stage);
 

@@ -233,3 +233,13 @@ const struct snap_resource *snapshot_allowed_busy(const struct snapshot *snapsho
         snapshot_value(snapshot, SS_COUNTER_ID_CPU_ALLOWED_BUSY, SNAP_ANY);
     return row ? row : snapshot_value(snapshot, SS_COUNTER_ID_CPU_BUSY, SS_ALL_CPUS);
 }
+
+const struct snap_resource *snapshot_allowed_steal(const struct snapshot *snapshot,
+                                                   size_t *cores)
+{
+    const struct snap_resource *row =
+        snapshot_value(snapshot, SS_COUNTER_ID_CPU_ALLOWED_STEAL, SNAP_ANY);
+    *cores = row ? snapshot_allowed_cores(snapshot) : snapshot_cores(snapshot);
+    *cores = *cores > 0 ? *cores : 1;
+    return row ? row : snapshot_value(snapshot, SS_COUNTER_ID_CPU_STEAL, SNAP_ANY);
+}

@@ -8,6 +8,26 @@ void allowed_cores_look(struct allowed_cores *cores)
                        : 0;
 }
 
+void allowed_cores_follow(struct allowed_cores *cores, const pid_t *threads, size_t count)
+{
+    struct allowed_cores next = {.count = 0};
+
+    CPU_ZERO(&next.set);
+    for (size_t i = 0; i < count; i++) {
+        cpu_set_t own;
+        if (sched_getaffinity(threads[i], sizeof own, &own) == 0)
+            CPU_OR(&next.set, &next.set, &own);
+    }
+    next.count = (size_t)CPU_COUNT(&next.set);
+    if (next.count > 0)
+        *cores = next;
+}
+
+bool allowed_cores_has(const struct allowed_cores *cores, size_t core)
+{
+    return core < CPU_SETSIZE && CPU_ISSET(core, &cores->set);
+}
+
 bool allowed_cores_busy(const struct allowed_cores *cores, const struct proc_cpus *cpus,
                         uint64_t *busy)
 {
@@ -15,8 +35,7 @@ bool allowed_cores_busy(const struct allowed_cores *cores, const struct proc_cpu
 
     *busy = 0;
     for (size_t i = 0; i < cpus->count; i++)
-        if (cpus->number[i] < CPU_SETSIZE &&
-            CPU_ISSET((size_t)cpus->number[i], &cores->set)) {
+        if (allowed_cores_has(cores, cpus->number[i])) {
             *busy += cpus->busy_of[i];
             found++;
         }

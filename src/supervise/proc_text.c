@@ -49,7 +49,7 @@ static bool take_cpu(const char *text, uint64_t *busy, uint64_t *steal)
 
 bool proc_text_cpus(const char *text, struct proc_cpus *out)
 {
-    uint64_t number, steal;
+    uint64_t number;
 
     out->count = 0;
     if (!starts_with(text, "cpu ") || !take_cpu(text + 4, &out->busy, &out->steal))
@@ -57,7 +57,8 @@ bool proc_text_cpus(const char *text, struct proc_cpus *out)
     for (text = next_line(text); starts_with(text, "cpu"); text = next_line(text)) {
         const char *at = text + 3;
         if (out->count == PROC_CPUS_MOST || !take_number(&at, &number) ||
-            number > UINT32_MAX || !take_cpu(at, &out->busy_of[out->count], &steal))
+            number > UINT32_MAX ||
+            !take_cpu(at, &out->busy_of[out->count], &out->steal_of[out->count]))
             break;
         out->number[out->count++] = (uint32_t)number;
     }

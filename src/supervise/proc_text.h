@@ -13,7 +13,7 @@ struct proc_cpus {        /* /proc/stat, in ticks of 1/sysconf(_SC_CLK_TCK) s */
     uint64_t busy, steal; /* of all of them */
     size_t count;         /* of what follows */
     uint32_t number[PROC_CPUS_MOST];
-    uint64_t busy_of[PROC_CPUS_MOST];
+    uint64_t busy_of[PROC_CPUS_MOST], steal_of[PROC_CPUS_MOST];
 };
 bool proc_text_cpus(const char *text, struct proc_cpus *out);
 

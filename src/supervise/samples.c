@@ -33,6 +33,7 @@ struct samples {
     int64_t started_ns, due_ns, beat_due_ns;
     uint64_t rounds, random;
     bool has_loops; /* a model has told of some */
+    struct allowed_cores allowed;
     struct source_cpu cpu;
     struct source_pressure pressure;
     struct source_memory memory;
@@ -91,6 +92,8 @@ struct samples *samples_start(const char *dir, pid_t command, int64_t launched_n
     samples->random = (uint64_t)now_raw_ns() | 1;
     samples->started_ns = samples->due_ns = samples->beat_due_ns = now_ns();
     samples->tree.command = samples->cgroup.command = command;
+    allowed_cores_look(&samples->allowed);
+    samples->cpu.allowed = samples->clocks.allowed = &samples->allowed;
     return samples;
 }
 
@@ -167,6 +170,16 @@ static void watch_loops(struct samples *samples, const struct model *model)
     source_threads_watch(&samples->threads, wanted, count);
 }
 
+/* A command may take fewer cores than it was given, at its start or later. */
+static void follow_cores(struct samples *samples)
+{
+    pid_t threads[THREADS_MOST];
+
+    for (size_t i = 0; i < samples->threads.count; i++)
+        threads[i] = samples->threads.thread[i].tid;
+    allowed_cores_follow(&samples->allowed, threads, samples->threads.count);
+}
+
 /* Records wait for it too: each write costs more than to find what is in it. */
 static void beat(struct samples *samples)
 {
@@ -213,8 +226,10 @@ static void take_round(struct samples *samples, const struct model *model)
     const bool has_ended = samples->threads.count < watched;
     if (is_young || has_ended)
         source_tree_look(&samples->tree);
-    if (samples->rounds % SLOW == 1 || is_young || has_ended || is_first_loop)
+    if (samples->rounds % SLOW == 1 || is_young || has_ended || is_first_loop) {
         watch_loops(samples, model);
+        follow_cores(samples);
+    }
     samples->has_loops |= is_first_loop;
 }
 

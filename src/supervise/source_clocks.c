@@ -30,11 +30,18 @@ static uint64_t package_of(size_t core)
     return package;
 }
 
-/* Its count is repeated for each core of a package: that of the first one is read. */
-static bool is_first_of_package(const struct source_clocks *source, size_t core)
+/* Where nobody knows which cores are allowed, all are. */
+static bool is_allowed(const struct source_clocks *source, size_t core)
+{
+    return source->allowed->count == 0 || allowed_cores_has(source->allowed, core);
+}
+
+/* Its count is repeated for each core of a package: that of the first one that is allowed is read. */
+static bool tells_package(const struct source_clocks *source, size_t core)
 {
     for (size_t i = 0; i < core; i++)
-        if (source->core[i].package_id == source->core[core].package_id)
+        if (is_allowed(source, i) &&
+            source->core[i].package_id == source->core[core].package_id)
             return false;
     return true;
 }
@@ -50,10 +57,8 @@ static void look(struct source_clocks *source)
     if (!source->core)
         return;
     source->count = cores;
-    for (size_t i = 0; i < cores; i++) {
+    for (size_t i = 0; i < cores; i++)
         source->core[i].package_id = package_of(i);
-        source->core[i].tells_package = is_first_of_package(source, i);
-    }
 }
 
 /* What a machine with many cores would keep open is opened each time. */
@@ -86,15 +91,42 @@ static void read_core(struct source_clocks *source, size_t number,
     if (read_count(&core->frequency, number, "cpufreq/scaling_cur_freq", &khz))
         sample_value(sink, SS_COUNTER_ID_CPU_FREQUENCY, number, (double)khz * 1000);
     count_events(source, &core->own, number, "thermal_throttle/core_throttle_count");
-    if (core->tells_package)
+    if (tells_package(source, number))
         count_events(source, &core->package, number,
                      "thermal_throttle/package_throttle_count");
+    else
+        core->package.is_known = false;
     close_some(source, &core->frequency);
     close_some(source, &core->own.file);
     close_some(source, &core->package.file);
 }
 
-/* Of many cores some in turn: to ask one for its clock may interrupt it. */
+/* What it counts while it is not allowed is none of ours. */
+static void skip_core(struct core_clock *core)
+{
+    core->own.is_known = core->package.is_known = false;
+}
+
+/* Of many cores some in turn: to ask one for its clock may interrupt it. The last one that was read, or the first. */
+static const struct core_clock *read_some(struct source_clocks *source,
+                                          struct sample_sink *sink)
+{
+    const struct core_clock *last = source->core;
+
+    for (size_t i = 0, asked = 0; i < source->count && asked < CLOCKS_AT_ONCE; i++) {
+        struct core_clock *core = &source->core[source->next];
+        if (is_allowed(source, source->next)) {
+            read_core(source, source->next, sink);
+            last = core;
+            asked++;
+        } else {
+            skip_core(core);
+        }
+        source->next = (source->next + 1) % source->count;
+    }
+    return last;
+}
+
 void source_clocks_read(void *state, struct sample_sink *sink)
 {
     struct source_clocks *source = state;
@@ -103,18 +135,15 @@ void source_clocks_read(void *state, struct sample_sink *sink)
         look(source);
     if (source->count == 0)
         return;
-    for (size_t i = 0; i < source->count && i < CLOCKS_AT_ONCE; i++) {
-        read_core(source, source->next, sink);
-        source->next = (source->next + 1) % source->count;
-    }
+    const struct core_clock *last = read_some(source, sink);
     if (!sink->told[SS_COUNTER_ID_CPU_FREQUENCY])
         sample_missing(sink, SS_COUNTER_ID_CPU_FREQUENCY,
-                       proc_file_state(&source->core[0].frequency));
+                       proc_file_state(&last->frequency));
     if (source->tells_throttles)
         sample_value(sink, SS_COUNTER_ID_CPU_THROTTLES, 0, (double)source->throttles);
     else
         sample_missing(sink, SS_COUNTER_ID_CPU_THROTTLES,
-                       proc_file_state(&source->core[0].own.file));
+                       proc_file_state(&last->own.file));
 }
 
 void source_clocks_release(struct source_clocks *source)

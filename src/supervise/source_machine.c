@@ -13,18 +13,24 @@ static bool is_time_for_cores(struct source_cpu *source, size_t cores)
     return cores <= CORES_AT_FULL_RATE || source->rounds % ROUNDS_OF_MANY_CORES == 1;
 }
 
-/* Of the cores that the command may use. What others do on the rest is no disturbance. */
-static void tell_allowed(const struct source_cpu *source, const struct proc_cpus *cpus,
+/* Of the cores that the command may use. What others do on the rest is no disturbance. Once they were not all, they
+ * are told to the end. */
+static void tell_allowed(struct source_cpu *source, const struct proc_cpus *cpus,
                          double tick_ns, struct sample_sink *sink)
 {
-    uint64_t busy;
+    const size_t count = source->allowed->count;
 
-    if (!allowed_cores_busy(&source->allowed, cpus, &busy))
+    if (!core_times_add(&source->of_allowed, source->allowed, cpus))
         return;
-    if (!sink->told[SS_COUNTER_ID_CPU_ALLOWED])
-        sample_value(sink, SS_COUNTER_ID_CPU_ALLOWED, 0, (double)source->allowed.count);
-    if (source->allowed.count < cpus->count)
-        sample_value(sink, SS_COUNTER_ID_CPU_ALLOWED_BUSY, 0, (double)busy * tick_ns);
+    if (source->told != count)
+        sample_value(sink, SS_COUNTER_ID_CPU_ALLOWED, 0, (double)count);
+    source->told = count;
+    if (count == cpus->count && !sink->told[SS_COUNTER_ID_CPU_ALLOWED_BUSY])
+        return;
+    sample_value(sink, SS_COUNTER_ID_CPU_ALLOWED_BUSY, 0,
+                 (double)source->of_allowed.busy * tick_ns);
+    sample_value(sink, SS_COUNTER_ID_CPU_ALLOWED_STEAL, 0,
+                 (double)source->of_allowed.steal * tick_ns);
 }
 
 void source_cpu_read(void *state, struct sample_sink *sink)
@@ -40,8 +46,7 @@ void source_cpu_read(void *state, struct sample_sink *sink)
         sample_missing(sink, SS_COUNTER_ID_CPU_STEAL, proc_file_state(&source->stat));
         return;
     }
-    if (source->rounds++ == 0)
-        allowed_cores_look(&source->allowed);
+    source->rounds++;
     sample_value(sink, SS_COUNTER_ID_CPU_STEAL, 0, (double)cpus.steal * tick_ns);
     sample_value(sink, SS_COUNTER_ID_CPU_BUSY, SS_ALL_CPUS, (double)cpus.busy * tick_ns);
     tell_allowed(source, &cpus, tick_ns, sink);

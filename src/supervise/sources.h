@@ -8,13 +8,16 @@
 
 #include "supervise/allowed_cores.h"
 #include "supervise/cgroup_limits.h"
+#include "supervise/core_times.h"
 #include "supervise/proc_file.h"
 #include "supervise/proc_text.h"
 #include "supervise/sample_sink.h"
 
 struct source_cpu { /* /proc/stat */
     struct proc_file stat;
-    struct allowed_cores allowed; /* as at the start: totals of others would jump */
+    const struct allowed_cores *allowed;
+    struct core_times of_allowed;
+    size_t told; /* how many are allowed */
     unsigned rounds;
 };
 void source_cpu_read(void *source, struct sample_sink *sink);
@@ -39,9 +42,9 @@ struct core_clock {
     struct proc_file frequency;
     struct throttle_count own, package;
     uint64_t package_id;
-    bool tells_package; /* for all cores of its package */
 };
-struct source_clocks { /* /sys/devices/system/cpu */
+struct source_clocks { /* /sys/devices/system/cpu; of cores that are allowed */
+    const struct allowed_cores *allowed;
     struct core_clock *core;
     size_t count, next; /* cores; the one to be read next */
     bool tells_throttles;

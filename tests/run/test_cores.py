@@ -87,6 +87,27 @@ class Cores(SamplesTest):
         self.assertLess(item["value"], (beside - of_hog / 2) / 3e9)
         self.assertRegex(item["text"], r"of its 1 core$")
 
+    def test_cores_that_the_command_gives_up_itself_are_not_its_own(self):
+        """`run -- taskset`: the supervisor may use them all the same."""
+        own, *rest = sorted(os.sched_getaffinity(0))
+        if not rest:
+            self.skipTest("there is one core only")
+        with subprocess.Popen(["taskset", "-c", str(rest[0]), "/usr/bin/python3", "-c", HOG]) as hog:
+            self.addCleanup(hog.kill)
+            _, report = self.load("6", after=["taskset", "-c", str(own)])
+            hog.kill()
+        self.assertEqual(self.counter(report, "cpu.allowed")["last"], 1)
+        item = self.stamp(report)["others"]
+        self.assertRegex(item["text"], r"of its 1 core$")
+        everywhere, own_cores = (max(counter["per_s"] for counter in report["resources"]["counters"]
+                                     if counter["counter"] == name)
+                                 for name in ("cpu.busy", "cpu.allowed_busy"))
+        self.assertGreater(everywhere - own_cores, 0.5e9)  # the hog, which had a core of its own
+        self.assertLess(own_cores, 1.1e9)
+        self.assertLess(item["value"], 0.5)
+        steal = self.counter(report, "cpu.allowed_steal")["gained"]
+        self.assertLessEqual(steal, self.counter(report, "cpu.steal")["gained"] + 0.1e9)
+
     def test_its_cores_are_told_apart_only_if_there_are_others(self):
         _, report = self.load("1")
         allowed = len(os.sched_getaffinity(0))

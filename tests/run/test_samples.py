@@ -11,7 +11,7 @@ import struct
 import subprocess
 import unittest
 
-from running import PROGRAM, environment, is_running, wait_until
+from running import BUILD, PROGRAM, environment, is_running, wait_until
 from sampling import LATEST, LOAD, NVML, SAMPLE_S, SamplesTest
 
 SLOW_SAMPLE_S = 1.5  # between two looks at all others
@@ -245,20 +245,41 @@ class Clocks(SamplesTest):
                 found.setdefault(line["subject"], []).append(line["value"])
         return found
 
-    def test_clocks_of_all_cores_and_heat_of_all_packages(self):
+    def start_on(self, cores):
+        """A command that may use these, which this machine does not have."""
+        self.allow(cores)
         hide = 'mount --bind "$0" %s && exec "$@"' % self.PLACE
+        sanitizer = os.environ.get("ASAN_OPTIONS", "") + ":verify_asan_link_order=0"
         run = subprocess.Popen(["unshare", "-m", "sh", "-c", hide, self.path("cpu"), PROGRAM, "run",
-                                "--quiet", "--", "/bin/cat"], cwd=self.folder, env=environment(),
-                               stdin=subprocess.PIPE)
-        self.addCleanup(run.communicate)
+                                "--quiet", "--", LOAD, "60"], cwd=self.folder,
+                               env=environment(LD_PRELOAD=os.path.join(BUILD, "fake_cores.so"),
+                                               FAKE_CORES=self.path("cores"), ASAN_OPTIONS=sanitizer),
+                               stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL)
+        self.addCleanup(run.wait)
+        self.addCleanup(run.terminate)
         self.sample_file()
-        wait_until(lambda: len(self.readings("cpu.frequency")) == self.CORES, "all cores")
+        return run
+
+    def allow(self, cores):
+        self.write("cores.new", "".join(f"{core}\n" for core in cores))
+        os.rename(self.path("cores.new"), self.path("cores"))
+
+    def heat_all(self, packages, cores):
         for core in range(self.CORES):
-            self.tell(f"cpu{core}/thermal_throttle/package_throttle_count", 1001)
+            self.tell(f"cpu{core}/thermal_throttle/package_throttle_count", 1000 + packages)
+            self.tell(f"cpu{core}/thermal_throttle/core_throttle_count", core + cores)
+
+    def events(self):
+        return self.readings("cpu.throttles").get(0, [-1])[-1]
+
+    def test_clocks_of_all_cores_and_heat_of_all_packages(self):
+        run = self.start_on(range(self.CORES))
+        wait_until(lambda: len(self.readings("cpu.frequency")) == self.CORES, "all cores")
+        self.heat_all(1, 0)
         self.tell(f"cpu{self.CORES - 1}/thermal_throttle/core_throttle_count", self.CORES + 4)
-        wait_until(lambda: self.readings("cpu.throttles")[0][-1] == 5 + self.PACKAGES, "all events")
-        run.communicate()
-        self.assertEqual(run.returncode, 0)
+        wait_until(lambda: self.events() == 5 + self.PACKAGES, "all events")
+        run.terminate()
+        run.wait()
         clocks = self.readings("cpu.frequency")
         self.assertEqual({core: set(values) for core, values in clocks.items()},
                          {core: {(3000000 + core) * 1e3} for core in range(self.CORES)})
@@ -266,6 +287,18 @@ class Clocks(SamplesTest):
         self.assertEqual((events[0], events[-1]), (0, 5 + self.PACKAGES))
         item = self.stamp(self.report())["heat"]
         self.assertEqual((item["value"], item["level"] in ("note", "warn")), (5 + self.PACKAGES, True))
+
+    def test_clocks_and_heat_of_the_cores_that_it_may_use(self):
+        """Also when these become others: what a core counted while it was none of them is not told."""
+        self.start_on((1, 3))
+        wait_until(lambda: set(self.readings("cpu.frequency")) == {1, 3}, "both cores")
+        self.heat_all(1, 10)
+        wait_until(lambda: self.events() == 1 + 2 * 10, "events of both, and of their package")
+        self.allow((self.CORES - 1,))
+        wait_until(lambda: self.CORES - 1 in self.readings("cpu.frequency"), "the other core")
+        self.heat_all(2, 15)
+        wait_until(lambda: self.events() == 21 + 1 + 5, "its events, and those of its package")
+        self.assertEqual(set(self.readings("cpu.frequency")), {1, 3, self.CORES - 1})
 
 
 class Gpus(SamplesTest):

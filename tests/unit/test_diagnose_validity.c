@@ -257,6 +257,24 @@ static void other_processes_on_the_cores_that_it_may_use(void **state)
     lines[2].from = 2; /* all */
     assert_string_equal(judge(state, "others", lines, 3).text,
                         "other processes had 1.00 of 2 cores");
+    lines[2].from = 1;
+    lines[0].per_s = 1.2e9; /* it works elsewhere too, on what its loop may not use */
+    assert_string_equal(judge(state, "others", lines, 4).text,
+                        "other processes had 0.30 of 2 cores");
+}
+
+/* What is taken of cores that it may not use is not taken from it. */
+static void steal_of_the_cores_that_it_may_use(void **state)
+{
+    const struct line lines[] = {
+        {SS_COUNTER_ID_CPU_STEAL, 0, 0, 0.5e9, 0, NULL},
+        {SS_COUNTER_ID_CPU_BUSY, SS_ALL_CPUS, 0, 1.5e9, 0, NULL},
+        {SS_COUNTER_ID_CPU_ALLOWED, 0, 1, 0, 0, NULL},
+        {SS_COUNTER_ID_CPU_ALLOWED_BUSY, 0, 0, 0.5e9, 0, NULL},
+        {SS_COUNTER_ID_CPU_ALLOWED_STEAL, 0, 0, 0.05e9, 0, NULL}};
+
+    assert_true(fabs(judge(state, "steal", lines, 4).value - 0.25) < 1e-9);
+    assert_true(fabs(judge(state, "steal", lines, 5).value - 0.05) < 1e-9);
 }
 
 /* Steps of 640 us with 5 spans each, in as many processes. */
@@ -381,6 +399,7 @@ int main(void)
         OWN_RUN_TEST(limits_of_a_cgroup),
         OWN_RUN_TEST(other_processes),
         OWN_RUN_TEST(other_processes_on_the_cores_that_it_may_use),
+        OWN_RUN_TEST(steal_of_the_cores_that_it_may_use),
         OWN_RUN_TEST(clocks_of_gpus),
         OWN_RUN_TEST(what_recording_cost_a_step),
         OWN_RUN_TEST(a_span_costs_more_in_python),

@@ -26,6 +26,7 @@ static void cores(void **state)
     assert_int_equal(cpus.count, 2);
     assert_int_equal(cpus.number[1], 2);
     assert_int_equal(cpus.busy_of[1], 5 + 10 + 3);
+    assert_int_equal(cpus.steal_of[1], 4);
     assert_true(proc_text_cpus("cpu  1 2 3 4\n", &cpus)); /* a kernel of long ago */
     assert_int_equal(cpus.steal, 0);
     assert_false(proc_text_cpus("", &cpus));
