@@ -15,12 +15,13 @@ PyObject *hook_vectorcall(PyObject *callable, PyObject *const *args, size_t narg
     return hook_leave(&visit, &call, original(callable, args, nargsf, kwnames));
 }
 
-/* Types and what the interpreter calls by other ways than this slot are no such objects. */
+/* Plain types and what the interpreter calls by other ways than this slot are no such objects; classes that a
+ * binding makes, with a type of its own, may be. */
 vectorcallfunc *hook_object_slot(PyObject *object)
 {
     const PyTypeObject *type = Py_TYPE(object);
     if (!PyType_HasFeature(Py_TYPE(object), Py_TPFLAGS_HAVE_VECTORCALL) ||
-        type->tp_vectorcall_offset <= 0 || PyType_Check(object) ||
+        type->tp_vectorcall_offset <= 0 || PyType_CheckExact(object) ||
         PyFunction_Check(object) || PyCFunction_Check(object) || PyMethod_Check(object) ||
         Py_IS_TYPE(object, &PyMethodDescr_Type)) {
         return NULL;

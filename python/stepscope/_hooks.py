@@ -62,6 +62,16 @@ class Hook(NamedTuple):
     versions: str = ""  # such as ">=2.0,<3"
 
 
+def profiler_begins(arguments, result, failed):
+    """After a call by which a framework's own profiler begins: what it watches takes longer."""
+    if not failed:
+        _core.hook_condition("perturbed")
+
+
+def profiler_ends(arguments, result, failed):
+    _core.hook_condition("")
+
+
 class _Skip(Exception):
     """Why a row does not fit."""
 

@@ -168,6 +168,9 @@ static void add_need(struct page *page, const struct snap_loop *loop)
     buf_printf(&page->value, "need %s more %s to tell where the time goes; so far ",
                units_integer(text, needed), needed == 1 ? "step" : "steps");
     buf_add_text(&page->value, units_integer(text, (uint64_t)loop->steps));
+    if (loop->flagged_steps > loop->steps / 2)
+        buf_printf(&page->value, ", of which %s are in no statistics",
+                   units_integer(text, (uint64_t)loop->flagged_steps));
 }
 
 /* Where nothing holds it back: what it does. */

@@ -6,6 +6,7 @@ import hashlib
 import os
 import sys
 import threading
+from contextlib import nullcontext
 from functools import partial
 
 os.environ["XLA_FLAGS"] = "--xla_force_host_platform_device_count=2"
@@ -322,6 +323,24 @@ def late():
     for _ in range(STEPS):
         weights, loss = train_step(weights, X, Y)
         float(loss)
+
+
+def profiled():
+    """The profiler, under names from before the recording, watches steps 6 to 10, and then 16 to 20."""
+    from jax.profiler import start_trace, stop_trace, trace
+
+    import stepscope
+
+    weights, loss = train_step(WEIGHTS, X, Y)
+    stepscope.start()
+    for step in range(STEPS):
+        if step == 6:
+            start_trace("profile")
+        elif step == 11:
+            stop_trace()
+        with trace("profile") if 16 <= step <= 20 else nullcontext():
+            weights, loss = train_step(weights, X, Y)
+            float(loss)
 
 
 if __name__ == "__main__":

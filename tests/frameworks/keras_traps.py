@@ -14,7 +14,9 @@ os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
 
 import keras
 import numpy as np
+import tensorflow as tf
 
+begin_profile, end_profile = tf.profiler.experimental.start, tf.profiler.experimental.stop
 inputs = np.linspace(0, 1, 160 * 8).reshape(160, 8).astype("float32")
 targets = inputs[:, :1]
 
@@ -72,9 +74,8 @@ def tensorboard():
 
 
 def profiled():
-    """The same in a context, in no session, and in one of tf.summary."""
-    import tensorflow as tf
-
+    """The same in a context, in no session, in one of tf.summary, and under names from before the
+    recording."""
     model = make_model()
     with tempfile.TemporaryDirectory() as folder:
         with tf.profiler.experimental.Profile(folder):
@@ -83,6 +84,10 @@ def profiled():
         tf.summary.trace_on(graph=False, profiler=True, profiler_outdir=folder + "/summary")
         fit(model, epochs=1)
         tf.summary.trace_off()
+        begin_profile(folder + "/bound")
+        fit(model, epochs=1)
+        end_profile()
+        fit(model, epochs=1)
         print("profiles", count_profiles(folder))
     return model
 

@@ -119,13 +119,21 @@ class Shapes(FrameworkTest):
         self.assertIn("`stepscope.step()`", printed)
         self.train("marked", [STEPS - 1], source="step marks")
 
-    def test_a_recording_that_starts_late(self):
-        self.runs = os.path.join(self.folder, "late")
-        self.plain("jax_shapes.py", "late", STEPSCOPE_DIR=self.runs,
+    def train_late(self, shape):
+        """Nothing but the script starts a recording."""
+        self.runs = os.path.join(self.folder, shape)
+        self.plain("jax_shapes.py", shape, STEPSCOPE_DIR=self.runs,
                    PYTHONPATH=os.path.join(BUILD, "python"))
         report = self.report()
         self.assertEqual(report["steps"]["count"], STEPS)
-        self.assertEqual(counts_of(report)["train_step", "call"], STEPS)
+        return report
+
+    def test_a_recording_that_starts_late(self):
+        self.assertEqual(counts_of(self.train_late("late"))["train_step", "call"], STEPS)
+
+    def test_steps_that_a_profiler_watches_are_in_no_statistics(self):
+        watched = 2 * 5
+        self.assertEqual(self.train_late("profiled")["steps"]["left_out"], watched + 1)  # the last one
 
     def test_every_hook_is_laid(self):
         self.hooked("jax_shapes.py", "optax_adam")

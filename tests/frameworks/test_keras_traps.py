@@ -30,7 +30,7 @@ class Errors(KerasTest):
 
 
 TRAPS = {  # steps of each loop
-    "fork": [20], "threads": [20, 20], "tensorboard": [20], "profiled": [10, 10, 10],
+    "fork": [20], "threads": [20, 20], "tensorboard": [20], "profiled": [10] * 5,
     "nested": [20], "processes": [20], "gone": [10],
 }
 
@@ -52,7 +52,7 @@ class Traps(KerasTest):
         # Batches that TensorFlow's profiler watched are in no statistics.
         self.assertEqual(reports["tensorboard"]["steps"]["left_out"], 3)
         self.assertEqual([loop["steps"]["left_out"] for loop in loops_of(reports["profiled"])],
-                         [10, 0, 10])
+                         [10, 0, 10, 10, 0])
 
 
 if __name__ == "__main__":

@@ -81,6 +81,10 @@ class Traps(FrameworkTest):
         seeds = 2  # that the loader draws, one an epoch
         self.assertEqual(counts_of(self.report())["", "item"], 20 + seeds)
 
+    def test_steps_that_a_profiler_watches_are_in_no_statistics(self):
+        done = self.plain("torch_traps.py", "profiled", PYTHONPATH=os.path.join(BUILD, "python"))
+        self.assertEqual(done.stdout.split(), ["4", "6", "4"])
+
     def test_reasons_to_compile_again(self):
         _, report = self.trap("compile_again", [24])
         marks = [r["text"] for r in self.records() if r["kind"] == "mark"]

@@ -143,6 +143,30 @@ def notebook():
     print(report["steps"]["count"], report["stages"]["forward"] is not None, stepscope.directory())
 
 
+def profiled():
+    """The profiler is known by a name from before the recording. It is on from the middle of step 5 to that
+    of step 10; then, in a run of its own, already before it, up to the middle of step 3. Prints how many
+    steps of each are in no statistics."""
+    from torch.profiler import ProfilerActivity, profile
+
+    import stepscope
+
+    def watch(first, last):
+        session = profile(activities=[ProfilerActivity.CPU])
+        if first < 0:
+            session.start()
+        stepscope.start("profiled-runs")
+        for number in train():
+            if number == first:
+                session.start()
+            elif number == last:
+                session.stop()
+        stepscope.stop()
+        return stepscope.load()["steps"]["left_out"]
+
+    print(*(watch(*steps) for steps in ((-1, 3), (5, 10), (-1, 3))))
+
+
 def compile_again():
     """For the shape of a batch, which is then seen as one that changes, and for a number."""
     import torch

@@ -23,7 +23,7 @@ BLOCK_UNITS, SEGMENT_UNITS = 192, 2046
  CHECKPOINT, COMPILE, SETUP, GC, PRODUCE, USER) = range(1, 18)
 UPDATE, TRAIN_CALL = 1, 2
 BATCH_END, EPOCH_END = 2, 4
-OVERLAY, PRODUCER = 1 << 5, 1 << 6
+PERTURBED, OVERLAY, PRODUCER = 1 << 4, 1 << 5, 1 << 6
 NEST = 0x60  # there is a span around it, of another stage than user; plus its stage
 CLOSED = 0x80
 
@@ -172,6 +172,16 @@ def full():
 
 def too_few():
     return process(steady(steps=12))
+
+
+def watched(steps):
+    """All of it by another profiler."""
+    thread = Thread()
+    for _ in range(steps):
+        thread.mark(step, 32)
+        thread.span(2, 3 * MS, TRAIN | PERTURBED)
+    thread.mark(step, 32)
+    return process(thread)
 
 
 def untrained():

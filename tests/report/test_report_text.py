@@ -43,6 +43,11 @@ class Text(ReportTest):
         self.assertNotIn(" to ", text.partition("\n\n")[0].replace("steps to tell", ""))
         self.check_golden("too_few", text)
 
+    def test_steps_that_were_disturbed_are_no_answer(self):
+        self.make_run(p=runs.watched(60))
+        self.assertIn("need 20 more steps to tell where the time goes; so far 60, of which 60 are in no statistics",
+                      " ".join(self.report().split()))
+
     def test_a_run_without_steps(self):
         self.make_run(p=runs.untrained())
         text = self.report()

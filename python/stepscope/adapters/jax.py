@@ -14,9 +14,10 @@ import threading
 from math import prod
 
 from .. import _core
-from .._hooks import Hook, _point
+from .._hooks import Hook, _point, profiler_begins, profiler_ends
 
 _ARRAY = "jax._src.array:ArrayImpl"
+_SESSION = "jaxlib._profiler:ProfilerSession"
 _WAITS = ("__float__", "__int__", "__bool__", "__index__", "__complex__", "__array__", "item",
           "tolist", "block_until_ready")
 _ONE = "jax"  # the group: inside of what JAX does for one call, nothing else is told apart
@@ -214,6 +215,11 @@ HOOKS = (
     Hook("jax:block_until_ready", "sync", "block_until_ready", outermost=_ONE),
     Hook("jax:device_get", "sync", "device_get", outermost=_ONE),
     Hook("jax:device_put", "transfer", "device_put", outermost=_ONE),
+
+    # Below its profiler, under whatever names a script has that.
+    Hook(_SESSION, "", "profiler", technique="object", after=profiler_begins),
+    *(Hook(_SESSION + "." + name, "", "profiler", after=profiler_ends)
+      for name in ("stop", "stop_and_export", "stop_and_get_profile_data")),
 )
 
 _listen()

@@ -18,7 +18,7 @@ from operator import methodcaller
 from types import FunctionType
 
 from .. import _core
-from .._hooks import Hook, _point
+from .._hooks import Hook, _point, profiler_begins, profiler_ends
 from ._tf_graph import iterators, writes
 
 _METRICS = "libtensorflow_cc.so:_ZN10tensorflow7metrics"
@@ -34,6 +34,7 @@ _STRATEGIES = ("tensorflow.python.distribute.mirrored_strategy:MirroredStrategy.
                "tensorflow.python.distribute.collective_all_reduce_strategy:"
                "CollectiveAllReduceStrategy.",
                "tensorflow.python.distribute.central_storage_strategy:CentralStorageStrategy.")
+_SESSION = "tensorflow.python.profiler.internal._pywrap_profiler:ProfilerSession."
 # The same functions: for scripts and Keras, and for Profile and tf.summary.trace_on.
 _PROFILERS = "tensorflow._api.v2.profiler.experimental:", "tensorflow.python.profiler.profiler_v2:"
 
@@ -191,15 +192,6 @@ def _news(before, now):
     return _ELSEWHERE
 
 
-def _profiles(arguments, result, failed):
-    if not failed:
-        _core.hook_condition("perturbed")
-
-
-def _profiles_no_more(arguments, result, failed):
-    _core.hook_condition("")
-
-
 def _first_steps_by(attribute):
     """The first call of a function was begun before it was known that it trains: this says so after it,
     by the number of batches and the function."""
@@ -265,7 +257,10 @@ HOOKS = (
          outermost="checkpoint"),
     Hook("tensorflow.python.checkpoint.checkpoint_management:CheckpointManager.save", "checkpoint",
          "save", of="tf.train.CheckpointManager", outermost="checkpoint"),
-    *(Hook(place + "start", "", "profiler", "callable", after=_profiles) for place in _PROFILERS),
-    *(Hook(place + "stop", "", "profiler", "callable", after=_profiles_no_more)
+    # Below all of its forms; but a session that is not saved just goes.
+    Hook(_SESSION + "start.__func__", "", "profiler", after=profiler_begins),
+    Hook(_SESSION + "export_to_tb.__func__", "", "profiler", after=profiler_ends),
+    Hook(_SESSION + "stop.__func__", "", "profiler", after=profiler_ends),
+    *(Hook(place + "stop", "", "profiler", "callable", after=profiler_ends)
       for place in _PROFILERS),
 )

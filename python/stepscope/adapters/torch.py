@@ -7,7 +7,7 @@ in C. Time on an accelerator is what the host waits for it; what it is told to d
 import sys
 
 from .. import _core
-from .._hooks import Hook, install_rows
+from .._hooks import Hook, install_rows, profiler_begins, profiler_ends
 
 # Imported by torch itself at its first use, or not at all; their rows are laid then.
 LATER = ("torch._dynamo.convert_frame", "torch._functorch._aot_autograd.schemas",
@@ -76,6 +76,12 @@ def _look_for_devices():
     plugged = getattr(torch._C, "_get_privateuse1_backend_name", lambda: "privateuseone")()
     if plugged != "privateuseone":
         _device_begins(plugged)
+
+
+def _look_for_profiler():
+    """One that was begun before we came."""
+    own = getattr(sys.modules["torch"]._C, "_autograd", None)
+    profiler_begins((), None, not getattr(own, "_profiler_enabled", lambda: False)())
 
 
 _SUMMED_UP = "gradients of all ranks (estimate)"
@@ -191,6 +197,13 @@ HOOKS = (
          "compile", "Inductor", outermost="device", keep=True),
     Hook("torch._dynamo.convert_frame:get_and_maybe_log_recompilation_reasons", "", "recompile",
          after=_compiles_again),
+
+    # Below torch.profiler and its older forms, under whatever names a script has those.
+    *(Hook("torch.autograd:_enable_profiler" + kind, "", "profiler", after=profiler_begins)
+      for kind in ("", "_legacy")),
+    *(Hook("torch.autograd:_disable_profiler" + kind, "", "profiler", after=profiler_ends)
+      for kind in ("", "_legacy")),
 )
 
 _look_for_devices()
+_look_for_profiler()
