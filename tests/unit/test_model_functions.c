@@ -38,19 +38,27 @@ static void a_gan_of_compiled_functions_is_one_step_an_iteration(void **state)
     script_free(p.s);
 }
 
-/* A batch for each call: "AAB" calls function A twice, then B. */
-static void check_calls(const char *calls, int64_t steps)
+static void call_each(const struct play *p, const char *calls)
+{
+    const unsigned functions[] = {train_function(p->s, "A"), train_function(p->s, "B"),
+                                  train_function(p->s, "C")};
+    for (; *calls; calls++) {
+        script_span(p->s, p->data, 0, 10);
+        script_span(p->s, functions[*calls - 'A'], TRAIN, 40);
+    }
+}
+
+/* "AAB" calls function A twice, then B, each with a batch: so often, and then `rest`. */
+static void check_calls(const char *calls, int times, const char *rest, int64_t steps)
 {
     struct play p = play_new();
-    const unsigned functions[] = {train_function(p.s, "A"), train_function(p.s, "B"),
-                                  train_function(p.s, "C")};
-    const int64_t count = (int64_t)strlen(calls);
-    print_message("%s\n", calls);
+    const int64_t count = (int64_t)strlen(calls) * times + (int64_t)strlen(rest);
+    print_message("%s, %d times, %s\n", calls, times, rest);
     script_span(p.s, p.setup, 0, 3);
-    for (const char *call = calls; *call; call++) {
-        script_span(p.s, p.data, 0, 10);
-        script_span(p.s, functions[*call - 'A'], TRAIN, 40);
+    for (int i = 0; i < times; i++) {
+        call_each(&p, calls);
     }
+    call_each(&p, rest);
     play_end_of_iterator(&p);
     const struct snapshot *snapshot = script_finish(p.s);
     const struct snap_loop *loop = play_only_loop(snapshot);
@@ -62,65 +70,51 @@ static void check_calls(const char *calls, int64_t steps)
     script_free(p.s);
 }
 
-static char *repeat(const char *text, int times, char *out)
-{
-    *out = '\0';
-    for (int i = 0; i < times; i++) {
-        strcat(out, text);
-    }
-    return out;
-}
-
 static void a_function_for_each_tenth_step_takes_none_of_the_others(void **state)
 {
     (void)state;
-    char calls[200];
-    check_calls(repeat("AAAAAAAAAB", 6, calls), 60);
-    check_calls(strcat(calls, "AAAA"), 64);
-    check_calls(repeat("BAAAAAAAAA", 6, calls), 60);
-    check_calls(repeat("ABBBBBBBBB", 6, calls), 60);
+    check_calls("AAAAAAAAAB", 6, "", 60);
+    check_calls("AAAAAAAAAB", 6, "AAAA", 64);
+    check_calls("BAAAAAAAAA", 6, "", 60);
+    check_calls("ABBBBBBBBB", 6, "", 60);
 }
 
 static void functions_strictly_by_turns_are_one_step_an_iteration(void **state)
 {
     (void)state;
-    char calls[200];
     for (int iterations = 2; iterations < 60; iterations++) {
-        check_calls(strcat(repeat("AB", iterations, calls), "A"), iterations + 1);
+        check_calls("AB", iterations, "A", iterations + 1);
     }
-    check_calls(repeat("ABC", 20, calls), 20);
+    check_calls("ABC", 20, "", 20);
 }
 
 /* Whenever in the first calls that is seen, also at the end. */
 static void a_call_out_of_turn_makes_those_before_it_steps(void **state)
 {
     (void)state;
-    char calls[200];
-    check_calls("ABABAA", 6);
-    check_calls("ABABABBA", 8);
-    check_calls("ABCABCCA", 8);
-    check_calls("ABACAA", 6);
-    check_calls(strcat(repeat("AB", 7, calls), "AA"), 16);
-    check_calls(repeat("AAB", 20, calls), 60); /* n_critic = 2 */
-    check_calls(repeat("ABB", 20, calls), 60);
+    check_calls("ABABAA", 1, "", 6);
+    check_calls("ABABABBA", 1, "", 8);
+    check_calls("ABCABCCA", 1, "", 8);
+    check_calls("ABACAA", 1, "", 6);
+    check_calls("AB", 7, "AA", 16);
+    check_calls("AAB", 20, "", 60); /* n_critic = 2 */
+    check_calls("ABB", 20, "", 60);
 }
 
 /* What was decided stays so: data that ends between the two is no other way to train. */
 static void a_call_out_of_turn_after_many_by_turns_changes_nothing(void **state)
 {
     (void)state;
-    char calls[200], more[100];
-    check_calls(strcat(repeat("AB", 20, calls), "AABAB"), 20 + 3);
-    check_calls(strcat(strcat(repeat("AB", 30, calls), "A"), repeat("AB", 30, more)), 61);
-    check_calls(strcat(repeat("AB", 20, calls), "BBBABAB"), 20 + 2);
+    check_calls("AB", 20, "AABAB", 20 + 3);
+    check_calls("AB", 20, "AABABABABABABABABABABABABABABABABABABABAB", 20 + 21);
+    check_calls("AB", 20, "BBBABAB", 20 + 2);
 }
 
 static void one_function_alone_after_many_by_turns_counts_again(void **state)
 {
     (void)state;
-    char calls[200], more[100];
-    check_calls(strcat(repeat("AB", 20, calls), repeat("B", 30, more)), 20 + 27);
-    check_calls(strcat(repeat("AB", 20, calls), repeat("A", 30, more)), 20 + 30);
+    check_calls("AB", 20, "BBBBBBBBBBBBBBBBBBBBBBBBBBBBBB", 20 + 27);
+    check_calls("AB", 20, "AAAAAAAAAAAAAAAAAAAAAAAAAAAAAA", 20 + 30);
 }
 
 /* A loop that begins with functions by turns, and one that begins with some out of turn, after another loop. */
@@ -130,14 +124,10 @@ static void calls_of_a_second_loop_are_counted_in_the_same_way(void **state)
     const char *second[] = {"BCBCBCBCBCBCBCBCBCBCB", "BCCCCBCCCCBCCCCBCCCCB"};
     for (int at = 0; at < 2; at++) {
         struct play p = play_new();
-        const unsigned functions[] = {train_function(p.s, "A"), train_function(p.s, "B"),
-                                      train_function(p.s, "C")};
         for (int i = 0; i < 40; i++) {
-            script_span(p.s, functions[0], TRAIN, 40);
+            call_each(&p, "A");
         }
-        for (const char *call = second[at]; *call; call++) {
-            script_span(p.s, functions[*call - 'A'], TRAIN, 40);
-        }
+        call_each(&p, second[at]);
         const struct snapshot *snapshot = script_finish(p.s);
         assert_int_equal(snapshot->loop_count, 2);
         assert_int_equal(snapshot->loops[0].steps, 40);
@@ -168,6 +158,25 @@ static void what_is_by_turns_to_the_end_of_an_epoch_is_so(void **state)
         assert_int_equal(loop->epochs[i].step_ns, 300);
         assert_int_equal(loop->epochs[i].eval_ns, 30);
     }
+    script_free(p.s);
+}
+
+/* Though the first update after it waits until it is known of which loop it is. */
+static void an_evaluation_is_of_one_epoch_only(void **state)
+{
+    (void)state;
+    struct play p = play_new();
+    for (uint64_t epoch = 0; epoch < 2; epoch++) {
+        script_point(p.s, SS_KIND_EPOCH_BEGIN, epoch);
+        play_batch(&p, epoch ? p.sgd : p.adam);
+        play_batch(&p, p.adam);
+        play_end_of_iterator(&p);
+        script_span(p.s, p.evaluate, 0, 30);
+        script_point(p.s, SS_KIND_EPOCH_END, 0);
+    }
+    const struct snap_loop *loop = play_only_loop(script_finish(p.s));
+    assert_int_equal(loop->epochs[0].eval_ns, 30);
+    assert_int_equal(loop->epochs[1].eval_ns, 30);
     script_free(p.s);
 }
 
@@ -261,6 +270,7 @@ int main(void)
         cmocka_unit_test(one_function_alone_after_many_by_turns_counts_again),
         cmocka_unit_test(calls_of_a_second_loop_are_counted_in_the_same_way),
         cmocka_unit_test(what_is_by_turns_to_the_end_of_an_epoch_is_so),
+        cmocka_unit_test(an_evaluation_is_of_one_epoch_only),
         cmocka_unit_test(a_look_while_turns_are_undecided_changes_nothing),
         cmocka_unit_test(an_eager_update_beside_a_train_call_changes_no_count),
         cmocka_unit_test(two_functions_one_after_the_other_are_two_loops),
