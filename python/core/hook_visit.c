@@ -138,9 +138,13 @@ static void end_measures(const struct hook_visit *visit, PyObject *result)
     }
 }
 
-/* What the same self has begun, or whatever has the name of the point. */
-static void end_begun(const struct hook_point *point, const PyObject *self)
+/* What the same self has begun, or whatever has the name of the point. __exit__ is told which exception
+ * leaves the scope. */
+static void end_begun(const struct hook_point *point, const struct hook_call *call)
 {
+    const PyObject *self = hook_argument(call, 0);
+    PyObject *kind = hook_argument(call, 1);
+    const unsigned failed = kind && PyExceptionClass_Check(kind) ? SS_FLAG_FAILED : 0;
     const int error = errno;
     ss_name name = point->name;
     if (hook_open_groups & point->group || (point->by && !hook_pair_end(self, &name))) {
@@ -149,7 +153,7 @@ static void end_begun(const struct hook_point *point, const PyObject *self)
     if (has_device_events(point)) {
         device_events_end(name);
     }
-    span_stack_end(name, point->flags);
+    span_stack_end(name, point->flags | failed);
     errno = error;
 }
 
@@ -323,7 +327,7 @@ ATTR_HOT ATTR_NOINLINE static void leave_with_more(const struct hook_visit *visi
     const struct hook_point *point = visit->point;
     const unsigned options = point->options;
     if (options & HOOK_ENDS) {
-        end_begun(point, hook_argument(call, 0));
+        end_begun(point, call);
         return;
     }
     const bool looks =

@@ -49,7 +49,7 @@ class Hook(NamedTuple):
     count_never_of: str = ""  # "module:Class": there is nothing to count in such an argument
     part: str = ""  # begin: the span stays open; end: the call ends it (with `object`: the one
     # that the same self began, and what the same object begins inside it, as by super(), is a part of
-    # it), and nothing else is done
+    # it), and nothing else is done; it has failed if the call, as __exit__, is told of an exception
     ends: str = ""  # none: a result of None is the end of the data; duration_us, batch, asks: hook_library.c
     before: Optional[Callable] = None  # before(arguments): the adapter is told of a call
     after: Optional[Callable] = None  # after(arguments, result, failed)

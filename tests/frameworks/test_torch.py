@@ -68,6 +68,11 @@ class Shapes(TruthTest):
         self.assertEqual(report["steps"]["updates"], 12)
         self.assert_calls(last_line(self.done))
 
+    def test_an_update_that_fails_is_none(self):
+        report, counts = self.train("failing", [11])
+        self.assertEqual((report["steps"]["updates"], report["steps"]["batches"]), (11, 12))
+        self.assertEqual((counts["SGD", "step"], spans_of(report)["SGD", "step"]["failed"]), (12, 1))
+
     def test_a_teacher_is_forward(self):
         report, counts = self.train("teacher", [12])
         self.assertEqual(report["books"]["eval_ns"], 0)
