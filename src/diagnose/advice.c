@@ -147,6 +147,16 @@ static const struct advice {
           "dataset.cache() if it fits into memory, else .prefetch(tf.data.AUTOTUNE)",
           "keep the data in memory, or read it ahead in another thread; numpy: np.load(file) "
           "instead of np.load(file, mmap_mode=\"r\")"}},
+    {.id = "fresh-memory",
+     .each =
+         {"use buffers again instead of allocating them in each step; glibc keeps what is "
+          "freed with MALLOC_TRIM_THRESHOLD_=-1 and MALLOC_MMAP_MAX_=0 in the environment",
+          "use tensors again (out=, operations in place); glibc keeps what is freed with "
+          "MALLOC_TRIM_THRESHOLD_=-1 and MALLOC_MMAP_MAX_=0 in the environment",
+          "glibc keeps what is freed with MALLOC_TRIM_THRESHOLD_=-1 and MALLOC_MMAP_MAX_=0 "
+          "in the environment; numpy in the input: out= and operations in place",
+          "use arrays again (out=, donated buffers); glibc keeps what is freed with "
+          "MALLOC_TRIM_THRESHOLD_=-1 and MALLOC_MMAP_MAX_=0 in the environment"}},
     {.id = "swap",
      .each =
          {"use less memory or a machine with more: smaller batches, smaller caches",

@@ -104,6 +104,7 @@ void causes_of_cuts(
 void causes_over_time(struct patient *patient);      /* drift, periodic-pause, bimodal */
 void causes_of_predictions(struct patient *patient); /* latency-tail; needs no loop */
 void causes_of_machine(struct patient *patient); /* preempted, steal, ..., memory-leak */
+void causes_of_fresh_memory(struct patient *patient); /* fresh-memory */
 void causes_of_gpus(
     struct patient *patient); /* gpu-idle, gpu-memory-full, gpu-clocks-held */
 void causes_of_batch_size(struct patient *patient); /* overhead-bound */

@@ -5,10 +5,12 @@
 #include <string.h>
 
 static void (*const causes[])(struct patient *patient) = {
-    causes_of_input,     causes_of_stages,      causes_of_ranks,    causes_of_compiling,
-    causes_of_callbacks, causes_of_own_input,   causes_of_own_code, causes_of_own_waits,
-    causes_of_cuts,      causes_of_batch_size,  causes_over_time,   causes_of_machine,
-    causes_of_gpus,      causes_of_predictions, causes_of_compute,
+    causes_of_input,        causes_of_stages,    causes_of_ranks,
+    causes_of_compiling,    causes_of_callbacks, causes_of_own_input,
+    causes_of_own_code,     causes_of_own_waits, causes_of_cuts,
+    causes_of_batch_size,   causes_over_time,    causes_of_machine,
+    causes_of_fresh_memory, causes_of_gpus,      causes_of_predictions,
+    causes_of_compute,
 };
 
 /* Which words of advice fit: by names that only one framework's adapter gives. */

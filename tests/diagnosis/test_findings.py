@@ -11,7 +11,7 @@ import unittest
 
 PROGRAM = os.environ["STEPSCOPE_BIN"]
 STEPS = "300"
-MACHINE = {"preempted", "steal", "cgroup-throttled", "swap", "clock-drop", "page-faults",
+MACHINE = {"preempted", "steal", "cgroup-throttled", "swap", "clock-drop", "page-faults", "fresh-memory",
            "cpu-oversubscribed", "drift", "bimodal"}
 
 

@@ -11,7 +11,7 @@ sys.path.insert(0, os.path.join(os.path.dirname(HERE), "frameworks"))
 from framework import PROGRAM, PYTHON, FrameworkTest, last_line  # noqa: E402
 
 SCRIPT = os.path.join(HERE, "own_loops.py")
-MACHINE = {"preempted", "steal", "cgroup-throttled", "clock-drop", "page-faults",
+MACHINE = {"preempted", "steal", "cgroup-throttled", "clock-drop", "page-faults", "fresh-memory",
            "cpu-oversubscribed", "drift", "bimodal"}
 IDS = {"generator": "input-bound", "body": "user-code", "inside": "user-code"}
 
