@@ -6,12 +6,14 @@
 #include <stddef.h>
 
 #include "event.h"
+#include "hook.h"
 #include "span_stack.h"
 
 struct flow {
     PyObject_HEAD PyObject *inner;
     PyObject *weak_references;
     ss_name name;
+    bool gives_batches;
 };
 
 static PyTypeObject generator_type, coroutine_type, async_generator_type;
@@ -37,6 +39,7 @@ static PyObject *flow_new(PyTypeObject *type, PyObject *inner, ss_name name)
     flow->inner = inner;
     flow->weak_references = NULL;
     flow->name = name;
+    flow->gives_batches = false;
     PyObject_GC_Track(flow);
     return (PyObject *)flow;
 }
@@ -50,6 +53,15 @@ PyObject *flow_wrap(PyObject *inner, ss_name name)
     if (inner && PyAsyncGen_CheckExact(inner))
         return flow_new(&async_generator_type, inner, name);
     return inner;
+}
+
+PyObject *flow_wrap_batches(PyObject *inner, ss_name name)
+{
+    PyObject *made = flow_wrap(inner, name);
+
+    if (made && Py_IS_TYPE(made, &generator_type))
+        ((struct flow *)made)->gives_batches = true;
+    return made;
 }
 
 static int flow_traverse(PyObject *self, visitproc visit, void *arg)
@@ -100,14 +112,23 @@ static unsigned flags_of(const PyObject *result)
                : 0;
 }
 
+static void count_batch(uint64_t before)
+{
+    if (__atomic_load_n(&hook_batches, __ATOMIC_RELAXED) == before)
+        __atomic_add_fetch(&hook_batches, 1, __ATOMIC_RELAXED);
+}
+
 static PyObject *flow_next(PyObject *self)
 {
     struct flow *flow = (struct flow *)self;
+    const uint64_t before = __atomic_load_n(&hook_batches, __ATOMIC_RELAXED);
 
     ss_begin(flow->name, 0);
     event_seen();
     PyObject *result = Py_TYPE(flow->inner)->tp_iternext(flow->inner);
     span_stack_end(flow->name, flags_of(result));
+    if (result && flow->gives_batches)
+        count_batch(before);
     return result;
 }
 

@@ -17,4 +17,8 @@ bool flow_is_made_by(PyObject *function);
  * as it is. NULL, with an exception, if `inner` is or without memory. */
 PyObject *flow_wrap(PyObject *inner, ss_name name);
 
+/* The same, of a generator that gives batches: each is counted (hook_batches) unless a library that it
+ * came from has told of it meanwhile. */
+PyObject *flow_wrap_batches(PyObject *inner, ss_name name);
+
 #endif

@@ -56,10 +56,14 @@ static PyObject *call_flow(PyObject *self, PyObject *const *args, size_t nargsf,
                            PyObject *kwnames)
 {
     PyObject *function = Py_NewRef(callable_of(self)->function);
-    const ss_name name = callable_of(self)->hook->points->name;
+    const struct hook_point *point = callable_of(self)->hook->points;
     PyObject *made = PyObject_Vectorcall(function, args, nargsf, kwnames);
     Py_DECREF(function);
-    return hook_is_on ? flow_wrap(made, name) : made;
+    if (!hook_is_on) {
+        return made;
+    }
+    return point->is_data ? flow_wrap_batches(made, point->name)
+                          : flow_wrap(made, point->name);
 }
 
 static PyObject *bind(PyObject *self, PyObject *instance, PyObject *type)

@@ -165,6 +165,8 @@ TENSORFLOW = {
     "unknown": case(unknown_length),
     "three_steps": case(lambda: slices().take(3), epochs=1),
     "four": case(compiled={"steps_per_execution": 4}),
+    "four_tf_data": case(slices, compiled={"steps_per_execution": 4}),
+    "workers_of_four": case(lambda: Rows(workers=2), compiled={"steps_per_execution": 4}),
     "seven": case(compiled={"steps_per_execution": 7}),
     # Keras goes on to the end of a call: 4, 4 and 4.
     "four_endless": case(lambda: slices().repeat(), compiled={"steps_per_execution": 4},

@@ -40,6 +40,13 @@ class Backends(KerasTest):
         for loop in self.check("jax"):
             self.assertGreater(loop["stages"]["compute"]["total_ns"], 0)
 
+    def test_steps_per_execution_of_jax(self):
+        """The last call of an epoch has fewer batches than it may have."""
+        self.compare("keras_fit.py", "four", "seven", "four_tf_data", "workers_of_four",
+                     KERAS_BACKEND="jax")
+        self.assertEqual([[step["steps"] for step in steps] for steps in self.steps()],
+                         [[4, 4, 2] * 2, [7, 3] * 2, [4, 4, 2] * 2, [4, 4, 2] * 2])
+
 
 class Keras2(KerasTest):
     STEPS = {"arrays": 20, "four": 20, "generator": 10, "eager": 20, "legacy": 20}
