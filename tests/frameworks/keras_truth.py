@@ -103,6 +103,12 @@ class SlowEagerLayer(keras.layers.Layer):
         return x
 
 
+class SlowInference(keras.layers.Layer):
+    def call(self, x, training=False):
+        slow = tf.py_function(lambda given: sleep("predict_function") or given, [x], tf.float32)
+        return tf.ensure_shape(slow, x.shape)
+
+
 def make_model(*first, **compiled):
     made = keras.Sequential([
         keras.layers.Input((8,)), *first, keras.layers.Dense(16, activation="relu"),
@@ -170,6 +176,22 @@ def prefetched():
             time.sleep(0.025)
 
     make_model().fit(slow_map(slices()).prefetch(4), epochs=3, verbose=0, callbacks=[Busy()])
+
+
+def predictions():
+    model = make_model(SlowInference())
+    model.make_predict_function()
+    called = model.predict_function
+
+    def predict(batch):
+        start = time.perf_counter_ns()
+        found = called(batch)
+        slept.setdefault("took", []).append(time.perf_counter_ns() - start)
+        return found
+
+    model.predict_function = predict
+    for _ in range(EPOCHS):
+        model.predict(inputs, batch_size=BATCH, verbose=0)
 
 
 def user_code():

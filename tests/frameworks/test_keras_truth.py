@@ -12,7 +12,7 @@ from keras_checks import KerasTest, loops_of, middle, names_of
 from truth import best_quarter
 
 PLACES = ("callbacks", "layer", "eager_layer", "in_map", "in_map_of_four", "prefetched",
-          "in_generator", "in_workers", "user_code")
+          "in_generator", "in_workers", "user_code", "predictions")
 DELAYS_MS = 0, 1, 5, 20
 SHORT_NS = 100e3  # what we may be wrong by, however short the delay
 
@@ -47,6 +47,7 @@ class Truth(KerasTest):
         self.check_data(slept, loops)
         self.check_data_of_others(slept, loops[6:10])
         self.check_user_code(slept["user_code"]["other"], loops[10], report)
+        self.check_predictions(slept["predictions"], report)
         self.assertEqual([at for at, loop in enumerate(loops_of(report)) if loop["upper_bounds"]],
                          [PLACES.index("in_map_of_four")])
 
@@ -116,6 +117,16 @@ class Truth(KerasTest):
             self.assert_near(best_quarter(above[turn::4]) - fast + 2 * delay_ms * 1e6,
                              2 * delay_ms * 1e6, 0.02, 2 * SHORT_NS, delay_ms)
         self.check_line("other", report)
+
+    def check_predictions(self, slept, report):
+        """Each batch, with its latency."""
+        span = names_of(report)["predict_function"]
+        self.assertEqual((span["stage"], span["count"]), ("infer", 80))
+        found = self.durations()["predict_function"]
+        self.near_by_delay(found, slept["took"], "predict_function")
+        inside = slept["predict_function"]
+        self.assertGreaterEqual(min(took - true for took, true in zip(found, inside)), 0)
+        self.assertGreaterEqual(report["books"]["infer_ns"], sum(inside))
 
     def check_line(self, stage, report):
         lines = [(line["file"].rpartition("/")[2], line["function"])
