@@ -241,7 +241,10 @@ struct model {
     void *window_context;
 };
 
+/* supervisors.c */
 bool model_is_supervisor(const struct model *model, uint32_t process);
+void model_feed_supervisor(struct model *model, uint32_t process,
+                           const struct ss_record *record);
 
 /* Whether two processes ran on one machine: of old runs it is not known. */
 enum model_likeness { MODEL_OTHER, MODEL_MAYBE, MODEL_SAME };

@@ -29,7 +29,7 @@ static int order_places(const void *a, const void *b)
 /* Ranks less their mean, so that a sum of products is a covariance. */
 static void rank(const double *x, size_t count, double *out)
 {
-    struct place place[ASSOCIATION_MOST];
+    struct place place[ASSOCIATION_MOST] = {0};
 
     for (size_t i = 0; i < count; i++)
         place[i] = (struct place){x[i], i};
@@ -69,7 +69,7 @@ static void shuffle(const double *x, size_t count, size_t block, uint64_t *rando
 {
     const size_t blocks = (count + block - 1) / block;
     const size_t turn = (size_t)(mix_next(random) >> 33) % count;
-    size_t order[ASSOCIATION_MOST], filled = 0;
+    size_t order[ASSOCIATION_MOST] = {0}, filled = 0;
 
     for (size_t i = 0; i < blocks; i++) {
         const size_t other = (size_t)(mix_next(random) >> 33) % (i + 1);
@@ -104,7 +104,7 @@ double association_p(const double *x, const double *y, size_t count)
 
 void association_holm(double *p, size_t count)
 {
-    struct place place[ASSOCIATION_MOST];
+    struct place place[ASSOCIATION_MOST] = {0};
     size_t asked = 0;
     double most = 0;
 
