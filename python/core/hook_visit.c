@@ -281,12 +281,17 @@ static bool has_moved(const struct hook_visit *visit, const struct hook_call *ca
     return true;
 }
 
-/* One that another call ends stays open, unless the call that began it failed. */
-static inline void end_span(const struct hook_visit *visit, const PyObject *result,
-                            unsigned flags, int64_t arg)
+/* One that another call ends stays open, unless the call that began it failed: then nobody ends it. */
+static inline void end_span(const struct hook_visit *visit, const struct hook_call *call,
+                            const PyObject *result, unsigned flags, int64_t arg)
 {
-    if (!(visit->point->options & HOOK_BEGINS) || !result) {
+    const bool begins = visit->point->options & HOOK_BEGINS;
+    if (!begins || !result) {
         end_fast(visit, flags, arg);
+    }
+    if (begins && !result && visit->point->by) {
+        ss_name name;
+        (void)hook_pair_end(hook_argument(call, 0), &name);
     }
 }
 
@@ -312,7 +317,7 @@ ATTR_HOT ATTR_NOINLINE static void end_with_more(const struct hook_visit *visit,
     if (result && point->options & HOOK_MOVES && !has_moved(visit, call, result)) {
         drop_span(visit);
     } else {
-        end_span(visit, result, flags, arg);
+        end_span(visit, call, result, flags, arg);
     }
     if (point->options & HOOK_INFORMS) {
         hook_inform_after(point, call, result);
@@ -340,7 +345,7 @@ ATTR_HOT ATTR_NOINLINE static void leave_with_more(const struct hook_visit *visi
         visit->cpu_ns || device_events_are_on) {
         end_with_more(visit, call, result, looks, counts, flags);
     } else {
-        end_span(visit, result, flags, 0);
+        end_span(visit, call, result, flags, 0);
     }
     if (result && point->numbers) {
         hook_numbers_see(point->numbers, result);

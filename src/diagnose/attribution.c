@@ -83,14 +83,22 @@ static bool test(const struct snap_windows *windows,
     return true;
 }
 
+/* What comes later than slow steps, or is less where they are, is not consistent with them either. */
 static enum attribution_verdict judge(const struct attributed *item)
 {
     const bool is_enough = item->explained >= attribution_least,
                goes_with = item->p < attribution_p;
 
-    return is_enough && goes_with && !item->is_late ? ATTRIBUTION_SUPPORTED
-           : is_enough || goes_with                 ? ATTRIBUTION_CONSISTENT
-                                                    : ATTRIBUTION_UNLISTED;
+    if (item->is_late || !(item->rho > 0))
+        return ATTRIBUTION_UNLISTED;
+    return is_enough && goes_with   ? ATTRIBUTION_SUPPORTED
+           : is_enough || goes_with ? ATTRIBUTION_CONSISTENT
+                                    : ATTRIBUTION_UNLISTED;
+}
+
+static double known_p(const struct attributed *item)
+{
+    return isnan(item->p) ? 1 : item->p;
 }
 
 /* Time before counts, then what explains more, then what goes with it more closely. */
@@ -104,7 +112,18 @@ static int compare(const void *a, const void *b)
         return (x->verdict < y->verdict) - (x->verdict > y->verdict);
     if (x->is_time != y->is_time)
         return (int)y->is_time - (int)x->is_time;
-    return more != 0 ? (more > 0) - (more < 0) : (x->p > y->p) - (x->p < y->p);
+    return more != 0 ? (more > 0) - (more < 0)
+                     : (known_p(x) > known_p(y)) - (known_p(x) < known_p(y));
+}
+
+/* What waited for a core is the loop's own thread, if that did. */
+static void forget_twin(struct attribution *out)
+{
+    if (!attribution_of(out, "preempted"))
+        return;
+    for (size_t i = 0; i < out->count; i++)
+        if (strcmp(out->item[i].counter, counter_table[SS_COUNTER_ID_PSI_CPU].text) == 0)
+            out->item[i].verdict = ATTRIBUTION_UNLISTED;
 }
 
 static void test_all(struct attribution *out, const struct snapshot *snapshot,
@@ -126,6 +145,7 @@ static void test_all(struct attribution *out, const struct snapshot *snapshot,
         out->item[i].p = p[i];
         out->item[i].verdict = judge(&out->item[i]);
     }
+    forget_twin(out);
     qsort(out->item, out->count, sizeof out->item[0], compare);
 }
 
@@ -159,15 +179,16 @@ void attribution_find(struct attribution *out, const struct snapshot *snapshot,
 const char *attribution_text(char out[ATTRIBUTION_TEXT_SIZE],
                              const struct attributed *item, bool with_words)
 {
-    char p[16], part[64] = "";
+    const double p = known_p(item);
+    char chance[16], part[64] = "";
 
-    snprintf(p, sizeof p, item->p < 0.001 ? "p < 0.001" : "p = %.3f", item->p);
+    snprintf(chance, sizeof chance, p < 0.001 ? "p < 0.001" : "p = %.3f", p);
     if (item->explained >= attribution_least)
-        snprintf(part, sizeof part, "that explains %.0f %% of what they take more, ",
+        snprintf(part, sizeof part, "%.0f %% of what they take more than fast ones, ",
                  100 * fmin(1, item->explained));
-    snprintf(out, ATTRIBUTION_TEXT_SIZE, "slow steps %s %s (%s%s)",
+    snprintf(out, ATTRIBUTION_TEXT_SIZE, "%s %s (%s%s)",
              item->verdict == ATTRIBUTION_SUPPORTED ? "go with" : "may go with",
-             with_words ? item->words : "it", part, isnan(item->p) ? "p = 1" : p);
+             with_words ? item->words : "it", part, chance);
     return out;
 }
 

@@ -41,8 +41,8 @@ void attribution_find(struct attribution *out, const struct snapshot *snapshot,
 /* Room for a sentence about one. */
 enum { ATTRIBUTION_TEXT_SIZE = 160 };
 
-/* "slow steps go with waiting for a core: that explains 64 % of what they take more (p < 0.001)"; or "may go with".
- * Without its words "go with it". */
+/* What slow steps do: "go with waiting for a core (64 % of what they take more than fast ones, p < 0.001)"; or "may
+ * go with". Without its words "go with it". */
 const char *attribution_text(char out[ATTRIBUTION_TEXT_SIZE],
                              const struct attributed *item, bool with_words);
 

@@ -2,6 +2,7 @@
 
 #include <math.h>
 
+#include "diagnose/run_cores.h"
 #include "read/run.h"
 #include "stepscope/counters.h"
 
@@ -45,22 +46,37 @@ static bool fill_events(const struct snapshot *snapshot, const struct ss_run *ru
     return fill_sum(snapshot, counter, 1, out);
 }
 
+static bool fill_one(const struct snap_resource *row, double times,
+                     struct attribution_series *out)
+{
+    *out = (struct attribution_series){.apart_ns = 0};
+    if (row)
+        add_row(out, row, times);
+    return row;
+}
+
+static uint64_t pid_of_loop(const struct snapshot *snapshot, const struct ss_run *run)
+{
+    const uint32_t process = snapshot->loops->process;
+
+    return process < ss_run_processes(run) ? ss_run_process(run, process)->pid : 0;
+}
+
 /* That of the loop's own thread. */
 static bool fill_wait(const struct snapshot *snapshot, const struct ss_run *run,
                       unsigned counter, struct attribution_series *out)
 {
-    const struct snap_loop *loop = snapshot->loops;
-    const struct ss_process *process =
-        loop->process < ss_run_processes(run) ? ss_run_process(run, loop->process) : NULL;
-    const struct snap_resource *row =
-        process
-            ? snapshot_value(snapshot, counter, (uint64_t)process->pid << 32 | loop->tid)
-            : NULL;
+    const uint64_t subject = pid_of_loop(snapshot, run) << 32 | snapshot->loops->tid;
 
-    *out = (struct attribution_series){.apart_ns = 0};
-    if (row)
-        add_row(out, row, 1e-9);
-    return row;
+    return fill_one(snapshot_value(snapshot, counter, subject), 1e-9, out);
+}
+
+/* Those of the loop's own process. */
+static bool fill_process(const struct snapshot *snapshot, const struct ss_run *run,
+                         unsigned counter, struct attribution_series *out)
+{
+    return fill_one(snapshot_value(snapshot, counter, pid_of_loop(snapshot, run)), 1,
+                    out);
 }
 
 /* Of one core on average. */
@@ -72,10 +88,7 @@ static bool fill_steal(const struct snapshot *snapshot, const struct ss_run *run
 
     (void)run;
     (void)counter;
-    *out = (struct attribution_series){.apart_ns = 0};
-    if (row)
-        add_row(out, row, 1e-9 / (double)cores);
-    return row;
+    return fill_one(row, 1e-9 / (double)cores, out);
 }
 
 /* It is summed over cores, of which the loop has one. */
@@ -85,7 +98,8 @@ static bool fill_limit(const struct snapshot *snapshot, const struct ss_run *run
     const bool is_seen = fill_time(snapshot, run, counter, out);
 
     for (size_t i = 0; i < SNAP_WINDOWS; i++)
-        out->rate[i] = fmin(out->rate[i], 1);
+        if (out->rate[i] > 1) /* not fmin(): what is not known stays so */
+            out->rate[i] = 1;
     return is_seen;
 }
 
@@ -105,7 +119,7 @@ static bool fill_swap(const struct snapshot *snapshot, const struct ss_run *run,
 static bool fill_others(const struct snapshot *snapshot, const struct ss_run *run,
                         unsigned counter, struct attribution_series *out)
 {
-    const struct snap_resource *busy = snapshot_allowed_busy(snapshot),
+    const struct snap_resource *busy = run_cores_of(snapshot).busy,
                                *tree = snapshot_value(snapshot, counter, SNAP_ANY);
 
     (void)run;
@@ -128,7 +142,8 @@ static bool fill_clock(const struct snapshot *snapshot, const struct ss_run *run
     *out = (struct attribution_series){.apart_ns = 0};
     for (size_t k = 0; k < snapshot->resources.count; k++) {
         const struct snap_resource *row = &snapshot->resources.rows[k],
-                                   *busy = row->counter == counter
+                                   *busy = row->counter == counter &&
+                                                   row->state == SS_SYSTEM_VALUE
                                                ? snapshot_value(snapshot,
                                                                 SS_COUNTER_ID_CPU_BUSY,
                                                                 row->subject)
@@ -164,9 +179,9 @@ const struct attribution_counter attribution_counters[ATTRIBUTION_COUNTERS] = {
     {NULL, SS_COUNTER_ID_PSI_CPU, "something that waited for a core", true, fill_time},
     {"swap", SS_COUNTER_ID_SWAP_IN, "swapping", false, fill_swap},
     {"page-faults", SS_COUNTER_ID_PROCESS_MAJOR_FAULTS, "memory that is read from a disk",
-     false, fill_events},
+     false, fill_process},
     {"fresh-memory", SS_COUNTER_ID_PROCESS_MINOR_FAULTS, "fresh pages of memory", false,
-     fill_events},
+     fill_process},
     {"clock-drop", SS_COUNTER_ID_CPU_THROTTLES, "cores that heat slowed down", false,
      fill_events},
     {NULL, SS_COUNTER_ID_TREE_CPU, "other processes on its cores", false, fill_others},

@@ -54,9 +54,10 @@ void causes_of_fresh_memory(struct patient *patient)
         "each step takes fresh memory from the kernel, %s pages of it, which costs "
         "some %.1f %% of the step",
         units_integer(pages, (uint64_t)per_step), 100 * fmin(1, share.mid));
-    cause_text(finding->evidence,
-               "%s of them a second, all the time (the kernel calls them minor faults)",
-               units_integer(pages, (uint64_t)per_s));
+    cause_text(
+        finding->evidence,
+        "%s of them a second, most of the time (the kernel calls them minor faults)",
+        units_integer(pages, (uint64_t)per_s));
     cause_say_slow(finding, patient);
     cause_text(finding->check,
                "fewer `process.minor_faults` in the next report (--json)");

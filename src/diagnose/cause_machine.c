@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "diagnose/causes.h"
+#include "diagnose/run_cores.h"
 #include "stats/robust.h"
 #include "stepscope/counters.h"
 
@@ -212,7 +213,7 @@ static void find_crowd(struct patient *patient)
     const struct snap_resource *wait =
         cause_counter(patient, id, SS_COUNTER_ID_THREAD_WAIT);
     const struct snap_resource *tree = cause_counter(patient, id, SS_COUNTER_ID_TREE_CPU);
-    const struct snap_resource *busy = snapshot_allowed_busy(patient->snapshot);
+    const struct snap_resource *busy = run_cores_of(patient->snapshot).busy;
     const double cores = cause_cores(patient);
 
     if (!busy)
@@ -240,9 +241,9 @@ static void find_crowd(struct patient *patient)
     }
     cause_text(
         finding->claim,
-        "%.0f threads of the training share %.0f cores, so that its loop waits for "
+        "%.0f threads of the training share %.0f core%s, so that its loop waits for "
         "one %.1f %% of the time",
-        threads->mean, cores, 100 * share);
+        threads->mean, cores, cores > 1 ? "s" : "", 100 * share);
     cause_text(finding->evidence, "together they use %.1f cores", tree->mean / 1e9);
     cause_text(finding->check,
                "`preempted` under 'What disturbed it' of the next report is less");

@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "diagnose/run_cores.h"
 #include "diagnose/run_gpus.h"
 #include "model/snapshot_hot.h"
 #include "stepscope/counters.h"
@@ -154,7 +155,7 @@ const struct snap_resource *cause_counter(struct patient *patient, const char *i
 
 double cause_cores(const struct patient *patient)
 {
-    const double cores = (double)snapshot_allowed_cores(patient->snapshot);
+    const double cores = (double)run_cores_of(patient->snapshot).count;
     const struct snap_resource *limit =
         snapshot_value(patient->snapshot, SS_COUNTER_ID_CGROUP_CPU_LIMIT, SNAP_ANY);
 
@@ -262,7 +263,8 @@ static void say_slow(struct finding *finding, const struct attributed *item,
     char text[ATTRIBUTION_TEXT_SIZE];
 
     if (item)
-        cause_more(finding->evidence, "; %s", attribution_text(text, item, with_words));
+        cause_more(finding->evidence, "; slow steps %s",
+                   attribution_text(text, item, with_words));
 }
 
 void cause_say_slow(struct finding *finding, const struct patient *patient)

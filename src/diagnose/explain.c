@@ -124,7 +124,7 @@ static const struct explanation explanations[] = {
      "Each step takes memory from the kernel anew and gives it back: the kernel has to clear "
      "each page of it when it is touched first.",
      "Fresh pages (the kernel calls them minor faults) of the loop's process, in half of the "
-     "windows of its steady steps or more, at 0.25 us each, from 2 % of the step on; at 0.5 us, "
+     "stretches of its steady steps or more, at 0.25 us each, from 2 % of the step on; at 0.5 us, "
      "where they are 10,000 a step. A warning from 5 % on at 0.1 us each. How long each took is "
      "not known, and large pages take longer: the share is an estimate, for 0.1 to 0.5 us.",
      "Buffers that are used again, operations in place, an allocator that keeps what is freed."},

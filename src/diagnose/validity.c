@@ -8,6 +8,7 @@
 #include "base/units.h"
 #include "diagnose/gpu_held.h"
 #include "diagnose/own_cost.h"
+#include "diagnose/run_cores.h"
 #include "diagnose/run_gpus.h"
 #include "diagnose/thresholds.h"
 #include "read/run.h"
@@ -159,11 +160,11 @@ static void judge_wait(struct judge *judge)
         "the loop's thread waited %.1f %% of the time for a core", 100 * share);
 }
 
-/* What ran on the cores that the loops may use and was neither the command's own nor ours. Where that has more time than
- * they have worked, its other threads are elsewhere: then of all cores. */
+/* What ran on the run's cores and was neither the command's own nor ours. */
 static void judge_others(struct judge *judge)
 {
-    const struct snap_resource *busy = snapshot_allowed_busy(judge->snapshot);
+    const struct run_cores cores_of_run = run_cores_of(judge->snapshot);
+    const struct snap_resource *busy = cores_of_run.busy;
     const struct snap_resource *tree =
         snapshot_value(judge->snapshot, SS_COUNTER_ID_TREE_CPU, SNAP_ANY);
     const struct snap_resource *self =
@@ -173,13 +174,7 @@ static void judge_others(struct judge *judge)
         unseen(judge, "others", "other processes", SS_COUNTER_ID_CPU_BUSY);
         return;
     }
-    double allowed = fmax(1, (double)snapshot_allowed_cores(judge->snapshot));
-    const struct snap_resource *all =
-        snapshot_value(judge->snapshot, SS_COUNTER_ID_CPU_BUSY, SS_ALL_CPUS);
-    if (all && tree->mean > busy->mean * tree_elsewhere) {
-        busy = all;
-        allowed = core_count(judge);
-    }
+    const double allowed = fmax(1, (double)cores_of_run.count);
     const double cores =
         fmax(0, (busy->mean - tree->mean - (self ? self->mean : 0)) / 1e9);
     add(judge, "others", level_of(cores / allowed, others_limits), cores / allowed,

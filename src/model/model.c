@@ -277,8 +277,11 @@ static void end_loop(struct track *track, int64_t now_ns)
     }
     jit_decide(track);
     step_end_loop(track, now_ns);
+    if (track->loop) {
+        memset(track->plan, 0,
+               sizeof track->plan); /* what follows was not planned by it */
+    }
     loop_end(track, now_ns, true);
-    memset(track->plan, 0, sizeof track->plan); /* what follows was not planned by it */
 }
 
 /* Nothing inside a closed span says anything about the loop around it (rule 6). */

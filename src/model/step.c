@@ -106,6 +106,7 @@ static void raise_source(struct track *track, enum step_source source)
         for (int i = 0; i < track->waiting_count; i++) {
             work_add(&track->gap, &track->waiting[i].gap);
             work_add(&track->gap, &track->waiting[i].step.work);
+            track->gap_eval_ns += track->waiting[i].gap_eval_ns;
         }
         track->waiting_count = track->foreign_count = 0;
         loop_raise_source(track, source);
@@ -174,7 +175,7 @@ static void replay(struct track *track, int count)
     for (int i = 0; i < count; i++) {
         work_add(&track->gap, &track->waiting[i].gap);
         track->gap_eval_ns += track->waiting[i].gap_eval_ns;
-        if (track->loop) {
+        if (track->loop && track->loop->turns < TURNS_DECIDE) {
             track->loop->out_of_turn = track->loop->out_of_turn || out_of_turn;
         }
         take_update(track, &track->waiting[i].step);
@@ -379,8 +380,12 @@ void step_early_end(struct track *track, int64_t now_ns, bool failed)
 
 void step_end_turns(struct track *track)
 {
-    if (track->foreign_count == 0) {
-        settle_waiting(track);
+    if (track->foreign_count > 0) {
+        return;
+    }
+    settle_waiting(track);
+    if (is_undecided(track->loop)) {
+        track->loop->turns = TURNS_DECIDE;
     }
 }
 

@@ -92,7 +92,7 @@ static void add_slow(struct buf *out, const struct attribution *attribution)
 
     for (size_t i = 0; i < attribution->count; i++)
         if (attribution->item[i].verdict > ATTRIBUTION_UNLISTED)
-            buf_printf(out, "%s%s", out->size > 0 ? "; " : "",
+            buf_printf(out, "%s%s", out->size > 0 ? "; " : "steps ",
                        attribution_text(text, &attribution->item[i], true));
 }
 
@@ -118,7 +118,7 @@ void report_validity(struct report *report)
         page_field(page, "Unseen");
     add_slow(&page->value, &report->diagnosis.attribution);
     if (page->value.size > 0)
-        page_field(page, "Steps");
+        page_field(page, "Slow");
 }
 
 static void json_attribution(struct json *json, const struct attribution *attribution)

@@ -93,6 +93,11 @@ MACHINES = {
     "pages": ([("process.major_faults", PID, total(60))], "page-faults", 0.06),
     "memory taken anew in each step": ([("process.minor_faults", PID, total(800e3))],
                                        "fresh-memory", 0.2),
+    "a loop that is bound to one core, beside threads that are not": (
+        [("cpu.allowed", 0, gauge(1)), ("cpu.allowed_busy", 0, total(0.9e9)),
+         ("cpu.busy", 0, total(0.8e9)), ("cpu.busy", 1, total(0.9e9)), ("cpu.busy", ALL, total(1.7e9)),
+         ("tree.cpu", 0, total(1.6e9)), ("tree.threads", 0, gauge(4)),
+         ("thread.wait", LOOP_THREAD, total(0.05e9))], None, None),
     "a little of it": ([("process.minor_faults", PID, total(40e3))], None, None),
     "memory taken at the start": ([("process.minor_faults", PID, lambda s: 1e7 * min(s, 2))], None, None),
     "fresh memory of others": ([("process.minor_faults", PID + 1, total(800e3))], None, None),
@@ -139,14 +144,15 @@ MACHINES = {
 
 
 def samples(lines, seconds=SECONDS, per_s=PER_S, **header):
-    """The supervisor's file: ten looks a second, for so long."""
+    """The supervisor's file: ten looks a second, for so long; a value of None is one that nobody saw."""
     texts = sorted({text for text, _, _ in lines})
     lane = runs.Thread(tid=9)
     lane.records = []
     for i in range(int(seconds * per_s) + 1):
         for text, subject, value in lines:
-            lane.records.append(system(int(START + i * 1000 * MS / per_s), value(i / per_s), subject,
-                                       name=texts.index(text) + 1))
+            if value(i / per_s) is not None:
+                lane.records.append(system(int(START + i * 1000 * MS / per_s), value(i / per_s), subject,
+                                           name=texts.index(text) + 1))
     made = runs.ProcessFile(pid=9, start_raw_ns=START, ticks_per_s=1_000_000_000,
                             start_realtime_ns=runs.REALTIME, end_ticks=START + seconds * 1000 * MS,
                             **header)

@@ -2,12 +2,13 @@
  *
  *   load_maker SECONDS [early] [touch BYTES] [write FILE BYTES] [read FILE BYTES] [map FILE BYTES]
  *              [children COUNT MILLISECONDS] [unwaited MILLISECONDS] [hide]
- *              [threads COUNT] [aside]
+ *              [threads COUNT] [aside] [fresh BYTES]
  *
  * Each step waits 5 ms (data) and burns 5 ms of CPU time (forward). What is asked for happens once,
  * after a quarter of the time, or before the loop if it is early; read and map take the file from
  * storage, not from the cache, as far as the file system allows. At the end one line of JSON: what the
- * kernel says was used; faults are those of what was asked for. Aside: the loop is in another thread. */
+ * kernel says was used; faults are those of what was asked for. Aside: the loop is in another thread. Fresh: from then
+ * on each step takes so much memory from the kernel, page by page, and gives it back. */
 #include <fcntl.h>
 #include <pthread.h>
 #include <signal.h>
@@ -29,6 +30,7 @@ enum { STEP_NS = 5000000, PIECE = 1 << 20, PAGE = 4096 };
 static char piece[PIECE];
 static long long unwaited_ns;
 static int is_aside;
+static size_t fresh_bytes;
 static struct rusage before, after;
 
 static int64_t now_ns(clockid_t clock)
@@ -56,6 +58,19 @@ static void touch_memory(size_t bytes)
         abort();
     memset(memory, 1, bytes);
     __asm__ volatile("" : : "r"(memory) : "memory");
+}
+
+static void take_fresh(size_t bytes)
+{
+    char *memory =
+        mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+    if (memory == MAP_FAILED)
+        abort();
+    (void)madvise(memory, bytes, MADV_NOHUGEPAGE); /* not where there are none */
+    for (size_t at = 0; at < bytes; at += PAGE)
+        *(volatile char *)(memory + at) = 1;
+    munmap(memory, bytes);
 }
 
 static void write_file(const char *path, size_t bytes)
@@ -177,7 +192,9 @@ static int do_one(char **words)
             acts[i].act(words[1], strtoull(words[2], NULL, 10));
             return 3;
         }
-    if (strcmp(word, "touch") == 0)
+    if (strcmp(word, "fresh") == 0)
+        fresh_bytes = strtoull(words[1], NULL, 10);
+    else if (strcmp(word, "touch") == 0)
         touch_memory(strtoull(words[1], NULL, 10));
     else if (strcmp(word, "threads") == 0)
         have_threads((unsigned)strtoul(words[1], NULL, 10));
@@ -221,6 +238,8 @@ static void *train(void *argument)
         nanosleep(&pause, NULL);
         ss_switch(forward, 0);
         burn(STEP_NS);
+        if (fresh_bytes > 0)
+            take_fresh(fresh_bytes);
         ss_end(0, 0);
         if (!done && age_ns > length_ns / 4) {
             do_once(training->count, training->words);

@@ -5,6 +5,7 @@ import contextlib
 import errno
 import glob
 import os
+import re
 import signal
 import subprocess
 import unittest
@@ -15,6 +16,15 @@ from sampling import LATEST, LOAD, SAMPLE_S, SamplesTest
 SOAK = os.environ.get("SOAK") == "1"
 SANITIZED = "asan" in os.path.basename(BUILD.rstrip("/"))  # then we cost more than we allow ourselves
 HOG = "while True: pass"
+HOG_BY_TURNS = """
+import random, time
+lengths = random.Random(3)
+while True:
+    end = time.monotonic() + lengths.uniform(0.3, 1)
+    while time.monotonic() < end:
+        pass
+    time.sleep(lengths.uniform(0.3, 1))
+"""
 CGROUPS = ("/sys/fs/cgroup/cpu", "/sys/fs/cgroup/unified", "/sys/fs/cgroup")
 
 
@@ -68,6 +78,27 @@ class Cores(SamplesTest):
         stamp = self.stamp(report)
         self.assertEqual((stamp["preempted"]["level"], stamp["others"]["level"]), ("warn", "warn"))
         self.assertEqual(report["validity"]["level"], "warn")
+
+    def test_slow_steps_go_with_a_hog_that_comes_and_goes(self):
+        core = str(min(os.sched_getaffinity(0)))
+        with subprocess.Popen(["taskset", "-c", core, "/usr/bin/python3", "-c", HOG_BY_TURNS]) as hog:
+            self.addCleanup(hog.kill)
+            _, report = self.load("12", after=["taskset", "-c", core])
+            hog.kill()
+        found = report["validity"]["attribution"]
+        self.assertIsNone(found["refused"])
+        wait = [c for c in found["counters"] if c["counter"] == "thread.wait"][0]
+        self.assertEqual(wait["verdict"], "supported", found)
+        self.assertGreater(wait["rho"], 0.5)
+        self.assertFalse(wait["late"])
+
+    def test_fresh_memory_in_each_step_is_found(self):
+        pages = 8192
+        _, report = self.load("5", "early", "fresh", str(pages * 4096))
+        found = [f for f in report["findings"] if f["id"] == "fresh-memory"]
+        self.assertEqual(len(found), 1, report["findings"])
+        told = int(re.search(r"([\d,]+) pages", found[0]["claim"]).group(1).replace(",", ""))
+        self.assertAlmostEqual(told / pages, 1, delta=0.1)
 
     def test_what_others_do_on_cores_that_it_may_not_use_is_no_disturbance(self):
         own, *rest = sorted(os.sched_getaffinity(0))

@@ -108,6 +108,7 @@ static void a_call_out_of_turn_after_many_by_turns_changes_nothing(void **state)
     check_calls("AB", 20, "AABAB", 20 + 3);
     check_calls("AB", 20, "AABABABABABABABABABABABABABABABABABABABAB", 20 + 21);
     check_calls("AB", 20, "BBBABAB", 20 + 2);
+    check_calls("AB", 20, "CCABABABAB", 20 + 4);
 }
 
 static void one_function_alone_after_many_by_turns_counts_again(void **state)
@@ -157,6 +158,23 @@ static void what_is_by_turns_to_the_end_of_an_epoch_is_so(void **state)
         assert_int_equal(loop->epochs[i].steps, 3);
         assert_int_equal(loop->epochs[i].step_ns, 300);
         assert_int_equal(loop->epochs[i].eval_ns, 30);
+    }
+    script_free(p.s);
+}
+
+/* Data that ends between the two is no other way to train, in short epochs too. */
+static void epochs_that_end_in_the_middle_of_an_iteration_are_alike(void **state)
+{
+    (void)state;
+    struct play p = play_new();
+    for (uint64_t epoch = 0; epoch < 4; epoch++) {
+        script_point(p.s, SS_KIND_EPOCH_BEGIN, epoch);
+        call_each(&p, "ABA");
+        script_point(p.s, SS_KIND_EPOCH_END, 0);
+    }
+    const struct snap_loop *loop = play_only_loop(script_finish(p.s));
+    for (size_t i = 0; i < 4; i++) {
+        assert_int_equal(loop->epochs[i].steps, 2);
     }
     script_free(p.s);
 }
@@ -270,6 +288,7 @@ int main(void)
         cmocka_unit_test(one_function_alone_after_many_by_turns_counts_again),
         cmocka_unit_test(calls_of_a_second_loop_are_counted_in_the_same_way),
         cmocka_unit_test(what_is_by_turns_to_the_end_of_an_epoch_is_so),
+        cmocka_unit_test(epochs_that_end_in_the_middle_of_an_iteration_are_alike),
         cmocka_unit_test(an_evaluation_is_of_one_epoch_only),
         cmocka_unit_test(a_look_while_turns_are_undecided_changes_nothing),
         cmocka_unit_test(an_eager_update_beside_a_train_call_changes_no_count),

@@ -296,6 +296,21 @@ static void time_to_finish_comes_from_the_plan(void **state)
     script_free(s);
 }
 
+/* As that of a notebook's cell in which nothing trained. */
+static void a_plan_outlives_an_end_without_a_loop(void **state)
+{
+    (void)state;
+    struct script *s = script_new();
+    struct names n = names_of(s);
+    script_plan(s, 1000, 0, 0, 32);
+    script_point(s, SS_KIND_LOOP_END, 0);
+    for (int i = 0; i < 20; i++) {
+        batch(s, &n, n.adam);
+    }
+    assert_int_equal(script_finish(s)->loops[0].plan[0], 1000);
+    script_free(s);
+}
+
 /* As batches that are trained by hand after a fit. */
 static void a_plan_ends_with_its_loop(void **state)
 {
@@ -411,6 +426,7 @@ int main(void)
         cmocka_unit_test(stages_that_are_more_than_their_step_are_an_error_of_ours),
         cmocka_unit_test(time_to_finish_comes_from_the_plan),
         cmocka_unit_test(a_plan_ends_with_its_loop),
+        cmocka_unit_test(a_plan_outlives_an_end_without_a_loop),
         cmocka_unit_test(an_iterator_that_ends_ahead_of_its_batches_ends_no_step),
         cmocka_unit_test(an_update_after_the_loop_takes_the_batches_that_are_left),
         cmocka_unit_test(an_optimizer_inside_another_makes_no_update_of_its_own),

@@ -16,6 +16,18 @@ CLIP = "clip"
 SCHEDULER = "scheduler"
 
 
+_models = set()
+_MODELS_MOST = 64  # a search makes thousands of them, each of another name
+
+
+def model_name(model):
+    """By which calls that train several models are told apart; "": there are too many."""
+    name = str(getattr(model, "name", "")).replace(".", "_")  # of a name with dots the first part counts
+    if len(_models) < _MODELS_MOST:
+        _models.add(name)
+    return name if name in _models else ""
+
+
 class Loop(threading.local):
     """The trainer's loop in this thread. The trainer says where it and its epochs begin and end."""
 

@@ -10,6 +10,7 @@ import weakref
 from .. import _core
 from .._hooks import Hook, _point
 from ._fit import fit, made_batches, rows, wrap
+from ._trainer import model_name
 from .tensorflow import CALL, applies, sees_data
 
 _TRAINERS = {
@@ -53,23 +54,13 @@ def _wants_iterator(arguments):
 
 
 _names = weakref.WeakKeyDictionary()  # of train functions: the models that they are known by
-_known = set()  # all of those names
-_KNOWN_MOST = 64  # a search makes thousands of models, each of another name
-
-
-def _name_of(model):
-    name = str(model.name)
-    if len(_known) < _KNOWN_MOST:
-        _known.add(name)
-    return name if name in _known else ""
-
 
 def _made_train(arguments, result, failed):
     """Without fit, calls of several models may be one step, or several loops: there a function is known
     by its model, whether it was made for that or fit has used it. This runs for each batch then."""
     model = arguments[0]
     function = model.train_function
-    of = "" if fit.is_open() else _name_of(model)
+    of = "" if fit.is_open() else model_name(model)
     if isinstance(function, _core.Hooked):
         if _names.get(function) == of:
             return

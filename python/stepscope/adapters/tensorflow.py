@@ -20,6 +20,7 @@ from types import FunctionType
 from .. import _core
 from .._hooks import Hook, _point, profiler_begins, profiler_ends
 from ._tf_graph import iterators, writes
+from ._trainer import model_name
 
 _METRICS = "libtensorflow_cc.so:_ZN10tensorflow7metrics"
 _GET_NEXT = _METRICS + "27RecordTFDataGetNextDurationEm"
@@ -121,7 +122,7 @@ def _model_of(function):
     if not isinstance(inner, FunctionType) or not str(inner.__module__).startswith("tf_keras."):
         return ""
     variables = dict(zip(inner.__code__.co_freevars, inner.__closure__ or ()))
-    return getattr(variables["self"].cell_contents, "name", "") if "self" in variables else ""
+    return model_name(variables["self"].cell_contents) if "self" in variables else ""
 
 
 def applies(arguments):

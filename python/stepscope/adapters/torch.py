@@ -81,7 +81,8 @@ def _look_for_devices():
 def _look_for_profiler():
     """One that was begun before we came."""
     own = getattr(sys.modules["torch"]._C, "_autograd", None)
-    profiler_begins((), None, not getattr(own, "_profiler_enabled", lambda: False)())
+    if getattr(own, "_profiler_enabled", bool)():
+        _core.hook_condition("perturbed")
 
 
 _SUMMED_UP = "gradients of all ranks (estimate)"
