@@ -55,28 +55,23 @@ static bool fill_one(const struct snap_resource *row, double times,
     return row;
 }
 
-static uint64_t pid_of_loop(const struct snapshot *snapshot, const struct ss_run *run)
-{
-    const uint32_t process = snapshot->loops->process;
-
-    return process < ss_run_processes(run) ? ss_run_process(run, process)->pid : 0;
-}
-
 /* That of the loop's own thread. */
 static bool fill_wait(const struct snapshot *snapshot, const struct ss_run *run,
                       unsigned counter, struct attribution_series *out)
 {
-    const uint64_t subject = pid_of_loop(snapshot, run) << 32 | snapshot->loops->tid;
+    const uint64_t pid = run_pid(run, snapshot->loops->process);
 
-    return fill_one(snapshot_value(snapshot, counter, subject), 1e-9, out);
+    return fill_one(snapshot_value(snapshot, counter, pid << 32 | snapshot->loops->tid),
+                    1e-9, out);
 }
 
 /* Those of the loop's own process. */
 static bool fill_process(const struct snapshot *snapshot, const struct ss_run *run,
                          unsigned counter, struct attribution_series *out)
 {
-    return fill_one(snapshot_value(snapshot, counter, pid_of_loop(snapshot, run)), 1,
-                    out);
+    const uint64_t pid = run_pid(run, snapshot->loops->process);
+
+    return fill_one(snapshot_value(snapshot, counter, pid), 1, out);
 }
 
 /* Of one core on average. */

@@ -12,12 +12,9 @@
 static double steady_pages(const struct patient *patient)
 {
     const struct snap_windows *windows = &patient->loop->windows;
-    const uint32_t process = patient->loop->process;
     const struct snap_resource *row =
-        process < ss_run_processes(patient->run)
-            ? snapshot_value(patient->snapshot, SS_COUNTER_ID_PROCESS_MINOR_FAULTS,
-                             ss_run_process(patient->run, process)->pid)
-            : NULL;
+        snapshot_value(patient->snapshot, SS_COUNTER_ID_PROCESS_MINOR_FAULTS,
+                       run_pid(patient->run, patient->loop->process));
     double known[SNAP_WINDOWS], scratch[SNAP_WINDOWS];
     size_t count = 0;
 

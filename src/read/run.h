@@ -46,6 +46,9 @@ bool run_is_training(const struct ss_run *run, size_t process);
 size_t run_training_processes(const struct ss_run *run);
 size_t run_first_training(const struct ss_run *run);
 
+/* 0: the run has no such process. */
+uint32_t run_pid(const struct ss_run *run, size_t process);
+
 /* For whoever feeds a run on while its processes live: from the next refresh on, a
  * process that did not say that it ended counts as alive until it is both gone and
  * silent. A pause of a process or of the machine must not look like its death, since

@@ -28,6 +28,11 @@ bool run_is_training(const struct ss_run *run, size_t process)
     return run->files[process]->info.kind != SS_PROCESS_SUPERVISOR;
 }
 
+uint32_t run_pid(const struct ss_run *run, size_t process)
+{
+    return process < run->file_count ? run->files[process]->info.pid : 0;
+}
+
 size_t run_training_processes(const struct ss_run *run)
 {
     size_t count = 0;

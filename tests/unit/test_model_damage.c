@@ -64,6 +64,14 @@ a_span_from_before_the_first_record_ends_no_evaluation_before_it_starts(void **s
     script_free(p.s);
 }
 
+static const struct snapshot *finish_five_steps(const struct play *p)
+{
+    const struct snapshot *snapshot = script_finish(p->s);
+    assert_int_equal(snapshot->negative_ns + play_only_loop(snapshot)->negative_ns, 0);
+    assert_int_equal(play_only_loop(snapshot)->steps, 5);
+    return snapshot;
+}
+
 static void spans_whose_parent_is_lost_are_no_error_of_ours(void **state)
 {
     (void)state;
@@ -78,9 +86,7 @@ static void spans_whose_parent_is_lost_are_no_error_of_ours(void **state)
         script_end(p.s, 0, 0);
         script_span(p.s, p.adam, 0, 5);
     }
-    const struct snapshot *snapshot = script_finish(p.s);
-    assert_int_equal(snapshot->negative_ns + play_only_loop(snapshot)->negative_ns, 0);
-    assert_int_equal(play_only_loop(snapshot)->steps, 5);
+    const struct snapshot *snapshot = finish_five_steps(&p);
     assert_true(snapshot->orphan_spans > 0);
     script_free(p.s);
 }
@@ -103,9 +109,7 @@ static void a_block_does_not_hide_that_the_parent_of_a_span_is_lost(void **state
         script_end(p.s, 0, 0);
         script_span(p.s, p.adam, 0, 5);
     }
-    const struct snapshot *snapshot = script_finish(p.s);
-    assert_int_equal(snapshot->negative_ns + play_only_loop(snapshot)->negative_ns, 0);
-    assert_int_equal(play_only_loop(snapshot)->steps, 5);
+    const struct snapshot *snapshot = finish_five_steps(&p);
     assert_int_equal(snapshot->orphan_spans, 5);
     script_free(p.s);
 }
