@@ -281,13 +281,17 @@ static enum frames_result accept(struct frames *frames, const struct frames_view
         if (!code || (frames_layout->code.is_variable && unit >= code->fields.units)) {
             return FRAMES_DISCARDED; /* it is of the function that had this place before */
         }
-        if (is_complete(frame, code, unit)) {
-            if (!is_checked(checked, code) && !check_late(frames, code)) {
-                return FRAMES_DISCARDED;
+        if (!is_complete(frame, code, unit)) {
+            if (stack->count > 0) {
+                return FRAMES_DISCARDED; /* it called nobody yet: those inside are of a call before */
             }
-            stack->frame[stack->count].code = code;
-            stack->frame[stack->count++].place = code_place(code, unit);
+            continue;
         }
+        if (!is_checked(checked, code) && !check_late(frames, code)) {
+            return FRAMES_DISCARDED;
+        }
+        stack->frame[stack->count].code = code;
+        stack->frame[stack->count++].place = code_place(code, unit);
     }
     return stack->count > 0 ? FRAMES_TAKEN : FRAMES_NONE;
 }

@@ -81,6 +81,30 @@ _core.sampler_stop()
 print(_core.sampler_stats())
 """
 
+# A function that is long in being made, as it has many cells, and calls another one for a moment only.
+BEGINS = """
+import time
+from stepscope import _core
+
+cells = ", ".join("v%d" % number for number in range(100))
+names = {}
+exec("def inner(): return 1\\n"
+     "def outer():\\n"
+     "    if inner(): return 0\\n"
+     "    {0} = [0] * 100\\n"
+     "    return lambda: ({0})".format(cells), names)
+
+def work(end):
+    outer = names["outer"]
+    while time.monotonic() < end:
+        outer()
+
+_core.step()
+_core.sampler_start(hz=1000)
+work(time.monotonic() + 2)
+_core.sampler_stop()
+"""
+
 # One line sleeps, and nothing else takes time.
 SLEEPS = """
 import time
@@ -275,6 +299,18 @@ class Sampler(PythonTest):
                     pairs += 1
                     self.assertEqual(inner.replace("inner_", "made_"), caller, stack)
         self.assertGreater(pairs, 20)
+
+    def test_a_call_that_begins_has_not_called_anybody_yet(self):
+        """What its last call called is still in memory."""
+        for python in self.each():
+            self.sampled(python, BEGINS)
+            text = self.execute([PROGRAM, "dump", self.run_path]).stdout
+            names = dict(re.findall(r"(\d+) is (\S+) \(", text))
+            stacks = [[names[number] for number in ids.split()]
+                      for ids in re.findall(r"frames ([\d ]+)", text)]
+            self.assertGreater(len(stacks), 20)
+            callers = {stack[1] for stack in stacks if stack[0] == "inner"}
+            self.assertLessEqual(callers, {"outer"})
 
     def test_both_sides_of_a_fork_are_sampled_and_nobody_is_warned(self):
         for python in self.each():
