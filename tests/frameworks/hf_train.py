@@ -1,8 +1,8 @@
-"""Hugging Face: a Trainer, then a loop with Accelerate, which time what they do themselves, and a
-Trainer that fails.
+"""Hugging Face: a Trainer, then a loop with Accelerate, which time what they do themselves, a Trainer that
+fails, and one with a loss that is not the model's.
 
 The last line printed is JSON: a digest of the weights, seconds of each call by the name that the report
-should have for it, seconds in callbacks of each step of the Trainer, and the traceback of the last one."""
+should have for it, seconds in callbacks of each step of the first Trainer, and the traceback of the one that fails."""
 
 import contextlib
 import hashlib
@@ -38,9 +38,11 @@ class Model(nn.Module):
         super().__init__()
         self.net = nn.Sequential(nn.Linear(8, 16), nn.ReLU(), nn.Linear(16, 1))
 
-    def forward(self, x, labels):
+    def forward(self, x, labels=None):
         with timed("Model.forward", 1):
             found = self.net(x)
+            if labels is None:
+                return {"logits": found}
             return {"loss": nn.functional.mse_loss(found, labels), "logits": found}
 
 
@@ -159,6 +161,16 @@ def that_fails():
     raise AssertionError("it raised nothing")
 
 
+def loss_of(found, labels, num_items_in_batch=None):
+    time.sleep(0.005)
+    return nn.functional.l1_loss(found["logits"], labels)
+
+
+def with_own_loss():
+    args = TrainingArguments("out", max_steps=3, use_cpu=True, report_to=[], disable_tqdm=True)
+    Trainer(Model(), args, train_dataset=Numbers(44), compute_loss_func=loss_of).train()
+
+
 def main():
     torch.manual_seed(1)
     torch.set_num_threads(1)
@@ -167,6 +179,7 @@ def main():
         for parameter in model.parameters():
             digest.update(parameter.detach().numpy().tobytes())
     error = that_fails()
+    with_own_loss()
     print()
     print(json.dumps({"digest": digest.hexdigest(), "calls": calls, "steps": watch.steps,
                       "error": error}))

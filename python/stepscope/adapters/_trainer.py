@@ -71,17 +71,19 @@ def hook_methods(of, base, row_of, names, technique=""):
         if issubclass(base, kind):
             continue
         for name in names:
-            method = kind.__dict__.get(name)
-            if callable(method) and (kind, name) not in _seen:
-                _seen.add((kind, name))
-                _lay(kind, name, method, row_of(name), technique)
+            if callable(kind.__dict__.get(name)):
+                hook_method(kind, name, row_of(name), technique)
 
 
-def _lay(kind, name, method, row, technique):
-    label = "%s:%s.%s" % (kind.__module__, kind.__qualname__, name)
+def hook_method(kind, name, row, technique=""):
+    """Hooks a method that a class has itself, once."""
+    if (kind, name) in _seen:
+        return
+    _seen.add((kind, name))
+    method = kind.__dict__[name]
     reason = _core.hook_lay(technique or _choose(method, name, row.keep), method, kind, name,
                             _point(row))
-    _core.hook_note(label, reason)
+    _core.hook_note("%s:%s.%s" % (kind.__module__, kind.__qualname__, name), reason)
 
 
 def method_row(name, stage="callback", **fields):

@@ -8,6 +8,7 @@ import sys
 
 from .. import _core
 from .._hooks import Hook, install_rows, profiler_begins, profiler_ends
+from ._trainer import CLIP
 
 # Imported by torch itself at its first use, or not at all; their rows are laid then.
 LATER = ("torch._dynamo.convert_frame", "torch._functorch._aot_autograd.schemas",
@@ -171,9 +172,9 @@ HOOKS = (
     Hook(_SCALER + "update", "optimizer", "GradScaler.update"),
     # What is inside its own decorator is called from C.
     Hook("torch.nn.utils.clip_grad:clip_grad_norm_.__wrapped__", "optimizer", "clip_grad_norm_",
-         technique="function", keep=True),
+         technique="function", outermost=CLIP, keep=True),
     Hook("torch.nn.utils.clip_grad:clip_grad_value_.__wrapped__", "optimizer", "clip_grad_value_",
-         technique="function", keep=True),
+         technique="function", outermost=CLIP, keep=True),
     *_SCHEDULERS,
 
     *_device_rows(),

@@ -8,7 +8,7 @@ import sys
 
 from .. import _core
 from .._hooks import Hook
-from ._trainer import CALLBACK, EVALUATION, FIT, LOG, Loop, hook_methods, method_row
+from ._trainer import CALLBACK, EVALUATION, FIT, LOG, Loop, hook_method, hook_methods, method_row
 
 # `import transformers` has none of it: it imports parts when they are asked for.
 LATER = ("transformers.trainer", "transformers.trainer_callback")
@@ -39,6 +39,9 @@ _METHODS = {
     "_load_best_model": {"stage": "checkpoint", "outermost": "checkpoint"},
 }
 
+# Of the trainer itself these have nothing of their own but the model and its gradients, in each step.
+_OF_OTHERS = ("training_step", "compute_loss")
+
 _loop = Loop()
 
 
@@ -53,8 +56,17 @@ def _event_row(name):
 
 
 def _begin_train(arguments):
-    hook_methods(arguments[0], sys.modules["transformers.trainer"].Trainer, _method_row, _METHODS)
+    trainer, base = arguments[0], sys.modules["transformers.trainer"].Trainer
+    hook_methods(trainer, base, _method_row, _METHODS)
+    if _makes_loss(trainer):
+        hook_method(base, "compute_loss", _method_row("compute_loss"))
     _loop.begin("train")
+
+
+def _makes_loss(trainer):
+    """The loss is not that of the model, but one that is computed from what it gives."""
+    return any(getattr(trainer, name, None) is not None
+               for name in ("label_smoother", "compute_loss_func"))
 
 
 def _end_train(arguments, result, failed):
@@ -93,7 +105,8 @@ def _end_epoch(arguments):
 HOOKS = (
     Hook(_TRAINER + "_inner_training_loop", "", "train", outermost=FIT,
          before=_begin_train, after=_end_train),
-    *(_method_row(name)._replace(target=_TRAINER + name) for name in _METHODS),
+    *(_method_row(name)._replace(target=_TRAINER + name) for name in _METHODS
+      if name not in _OF_OTHERS),
     Hook(_HANDLER + "add_callback", "", "callback", after=_added),
     Hook(_HANDLER + "on_train_begin", "", "plan", before=_tell_plan),
     Hook(_HANDLER + "on_epoch_begin", "", "epoch", before=_begin_epoch),
