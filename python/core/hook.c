@@ -104,13 +104,13 @@ static const char *lay_point(const struct hook_technique *technique, PyObject *t
     if (hook) {
         const char *reason = append_point(hook, point);
         if (reason) {
-            hook_point_free(point);
+            hook_point_release(point);
         }
         return reason;
     }
     hook = hook_list_new(technique, target, target, owner, attribute, point);
     if (!hook) {
-        hook_point_free(point);
+        hook_point_release(point);
         return "no memory";
     }
     const char *reason = technique->lay(hook);
@@ -138,7 +138,7 @@ static PyObject *lay(PyObject *module, PyObject *args)
     }
     const char *reason = check_flow(technique, target, point);
     if (reason) {
-        hook_point_free(point);
+        hook_point_release(point);
     } else {
         reason = lay_point(technique, target, owner, attribute, point);
     }

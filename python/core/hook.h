@@ -45,10 +45,11 @@ struct hook_samples; /* hook_samples.h */
  * fills it with its own. */
 struct hook_point {
     ss_name name;
-    uint16_t flags;   /* of every span */
-    uint16_t options; /* enum hook_option */
-    uint64_t group;   /* OUTERMOST: one bit */
-    uint64_t shut;    /* of the first point: with all these open no point takes a call */
+    uint16_t flags;    /* of every span */
+    uint16_t options;  /* enum hook_option */
+    uint64_t group;    /* OUTERMOST: one bit */
+    uint64_t shut;     /* of the first point: with all these open no point takes a call */
+    uint64_t never_in; /* groups: calls inside of one are not looked at */
     struct hook_point
         *next; /* if this one does not take the call, which BY_ATTRIBUTE may say */
     struct hook_naming *by;       /* BY_*: how to name a call */
@@ -59,9 +60,8 @@ struct hook_point {
     bool is_data;                 /* the end of an iterator fails it: data, train calls */
     bool is_comm;                 /* what others are waited for in */
     bool counts_batches;          /* COUNTS: those that are got meanwhile */
-    bool asks; /* of a library: who calls it wants a batch (hook_library.c) */
+    bool is_callers;              /* BY_*: the object is in a variable of the caller */
     struct hook_numbers *numbers; /* in what it gives; NULL: none are looked for */
-    uint64_t never_in;            /* groups: calls inside of one are not looked at */
     PyObject *at_home; /* MOVES: attribute that says whether an object is on the host */
     ss_name home_name; /* MOVES: of those to the host */
     PyObject *query;   /* ASKS_TRAIN */
@@ -69,6 +69,7 @@ struct hook_point {
     struct hook_count *count; /* COUNTS */
     PyObject *before, *after; /* INFORMS: either may be NULL */
     ss_name wait_name;        /* WAITS */
+    bool asks; /* of a library: who calls it wants a batch (hook_library.c) */
 };
 #define HOOK_NEVER_OPEN ((uint64_t)1 << 63) /* a bit of no group */
 
@@ -122,7 +123,8 @@ void hook_visit_ready(void);
 /* False: the call is handed on and nothing else, not even a visit. */
 static inline bool hook_is_due(const struct hook_point *point)
 {
-    return LIKELY(hook_is_on) && (hook_open_groups & point->shut) != point->shut;
+    return LIKELY(hook_is_on) && (hook_open_groups & point->shut) != point->shut &&
+           !(hook_open_groups & point->never_in);
 }
 
 /* Around a call that is due. Not inlined: what is called once in a while costs by the lines of the cache that

@@ -1,7 +1,7 @@
 #include "hook_count.h"
 
 #include "hook_instance.h"
-#include <stdlib.h>
+#include "hook_memory.h"
 
 static int64_t count_of(PyObject *object, PyObject *attribute)
 {
@@ -78,7 +78,7 @@ int hook_count_read(PyObject *row, struct hook_point *point)
         PyErr_SetString(PyExc_ValueError, "'count_never_of' needs an argument to count");
         return -1;
     }
-    struct hook_count *count = calloc(1, sizeof *count);
+    struct hook_count *count = hook_memory_new(sizeof *count);
     if (!count) {
         PyErr_NoMemory();
         return -1;
@@ -94,12 +94,11 @@ int hook_count_read(PyObject *row, struct hook_point *point)
     return 0;
 }
 
-void hook_count_free(struct hook_count *count)
+void hook_count_release(struct hook_count *count)
 {
     if (count) {
         Py_XDECREF(count->never_of);
         Py_XDECREF(count->attribute);
         frames_layout_release(&count->caller);
-        free(count);
     }
 }

@@ -20,7 +20,7 @@ enum { HOOK_RESULT = -1, HOOK_BATCHES = -2, HOOK_CALLER = -3 };
 /* "count": (which argument or one of the above, name of an attribute or variable or None, at most or what
  * is added); "count_never_of": a type. 0, or -1 with an exception. */
 int hook_count_read(PyObject *row, struct hook_point *point);
-void hook_count_free(struct hook_count *count);
+void hook_count_release(struct hook_count *count);
 
 /* Whether there is something to count in this call. */
 static inline bool hook_count_is_for(const struct hook_count *count,

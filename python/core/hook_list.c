@@ -74,7 +74,6 @@ struct hook *hook_list_new(const struct hook_technique *technique, const void *k
 {
     struct hook *hook = hook_memory_new(sizeof *hook);
     if (!hook || !grow()) {
-        free(hook);
         return NULL;
     }
     *hook = (struct hook){.technique = technique, .points = points, .key = key};

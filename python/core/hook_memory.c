@@ -7,6 +7,8 @@
 #include <sys/uio.h>
 #include <unistd.h>
 
+enum { PAGE = 4096, CHUNK = 16 * PAGE };
+
 /* The kernel copies the value onto itself: where that would be a fault, it says EFAULT. */
 static bool is_writable(void *place)
 {
@@ -23,9 +25,21 @@ static bool is_writable(void *place)
 
 void *hook_memory_new(size_t bytes)
 {
+    static unsigned char *unused;
+    static size_t left;
     const size_t whole = (bytes + CACHE_LINE - 1) / CACHE_LINE * CACHE_LINE;
-    void *made = aligned_alloc(CACHE_LINE, whole);
-    return made ? memset(made, 0, whole) : NULL;
+    if (left < whole) {
+        unsigned char *more = aligned_alloc(PAGE, CHUNK);
+        if (!more) {
+            return NULL;
+        }
+        unused = memset(more, 0, CHUNK);
+        left = CHUNK;
+    }
+    void *made = unused;
+    unused += whole;
+    left -= whole;
+    return made;
 }
 
 bool hook_memory_store(void *place, void *value)

@@ -21,10 +21,12 @@ struct recent {
     ss_name name;
 };
 
+/* The first line of the cache is all that a call needs, if there is one object to name. */
 struct hook_naming {
     struct frames_variable
         caller; /* what has the object there; without a name: nothing */
     struct recent recent[RECENT];
+    unsigned oldest;
     char *text, *prefix;
     size_t prefix_bytes;
     enum ss_stage stage;
@@ -45,13 +47,12 @@ struct hook_naming *hook_naming_new(const char *text, enum ss_stage stage,
     *naming = (struct hook_naming){.stage = stage, .role = role, .scope = scope};
     naming->text = strdup(text);
     if (!naming->text) {
-        free(naming);
         return NULL;
     }
     return naming;
 }
 
-void hook_naming_free(struct hook_naming *naming)
+void hook_naming_release(struct hook_naming *naming)
 {
     if (!naming) {
         return;
@@ -64,7 +65,6 @@ void hook_naming_free(struct hook_naming *naming)
     free(naming->keys);
     free(naming->prefix);
     free(naming->text);
-    free(naming);
 }
 
 int hook_naming_filter(struct hook_naming *naming, PyObject *attribute,
@@ -128,9 +128,15 @@ ATTR_HOT static int find_key(struct hook_naming *naming, const char *text, size_
     return (int)naming->key_count++;
 }
 
+/* Where it was put, or is to be put instead of the oldest one. */
 static struct recent *recent_of(struct hook_naming *naming, const void *what)
 {
-    return &naming->recent[((uintptr_t)what >> 6) % RECENT];
+    for (unsigned i = 0; i < RECENT; i++) {
+        if (naming->recent[i].what == what) {
+            return &naming->recent[i];
+        }
+    }
+    return &naming->recent[naming->oldest++ % RECENT];
 }
 
 static bool name_by_text(struct hook_naming *naming, const char *text, size_t bytes,

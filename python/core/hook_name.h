@@ -10,7 +10,7 @@
 /* Texts and the attribute are copied or referenced. NULL: no memory. */
 struct hook_naming *hook_naming_new(const char *text, enum ss_stage stage,
                                     enum ss_role role, enum ss_scope scope);
-void hook_naming_free(struct hook_naming *naming);
+void hook_naming_release(struct hook_naming *naming);
 
 /* BY_ATTRIBUTE: calls whose self.attribute starts with `prefix`; the object of the name is what
  * follows, up to a full stop. */
@@ -29,9 +29,9 @@ struct hook_subject {
     PyObject *value;     /* to be released by whoever asks; NULL: there is none */
 };
 
-/* BY_ATTRIBUTE: whether the call comes from the function of the module that the last one for this point
- * came from: `frame` is that of the caller (frames_layout_running()). Then the text need not be read
- * again, which takes longer than all the rest. */
+/* Of the caller's object: whether the call comes from the function of the module that the last one for this
+ * point came from: `frame` is that of the caller (frames_layout_running()). Then neither the function nor, BY_ATTRIBUTE,
+ * a text need be looked at again, which takes longer than all the rest. */
 ATTR_HOT bool hook_naming_is_again(struct hook_naming *naming, const void *frame,
                                    ss_name *name);
 

@@ -2,7 +2,6 @@
 
 #include "hook_memory.h"
 #include "span.h"
-#include <stdlib.h>
 
 /* False: it can not be named. */
 static bool name_of(struct hook_numbers *numbers, PyObject *key, ss_name *name)
@@ -53,10 +52,9 @@ int hook_numbers_read(struct hook_point *point, uint64_t inside)
     return 0;
 }
 
-void hook_numbers_free(struct hook_numbers *numbers)
+void hook_numbers_release(struct hook_numbers *numbers)
 {
     for (size_t i = 0; numbers && i < NUMBERS_RECENT; i++) {
         Py_XDECREF(numbers->recent[i].key);
     }
-    free(numbers);
 }

@@ -17,7 +17,7 @@ struct hook_numbers {
 
 /* The bits of groups inside of which they count, 0 for none. 0, or -1 with an exception. */
 int hook_numbers_read(struct hook_point *point, uint64_t inside);
-void hook_numbers_free(struct hook_numbers *numbers);
+void hook_numbers_release(struct hook_numbers *numbers);
 
 /* Whether there is nothing that the call could give. */
 static inline bool hook_numbers_has_none(const struct hook_numbers *numbers,

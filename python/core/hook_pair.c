@@ -12,8 +12,8 @@ struct pair {
 };
 
 static _Thread_local struct {
-    struct pair open[PAIRS_MOST];
     unsigned count;
+    struct pair open[PAIRS_MOST];
 } pairs __attribute__((tls_model(SS_TLS_MODEL)));
 
 static struct pair *find_name(ss_name name)

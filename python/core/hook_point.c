@@ -185,6 +185,7 @@ static int read_whose(PyObject *row, struct hook_point *point)
         return -1;
     }
     if (caller) {
+        point->is_callers = true;
         hook_naming_from_caller(point->by, caller,
                                 PyDict_GetItemString(row, "caller_module"));
     }
@@ -238,15 +239,14 @@ static int check_end(const struct hook_point *point)
 }
 
 /* Known once, so that a call need not ask for each. */
-static void find_simple(struct hook_point *point, PyObject *row)
+static void find_simple(struct hook_point *point)
 {
     const unsigned more_at_begin =
         HOOK_BY_ATTRIBUTE | HOOK_BEGINS | HOOK_ENDS | HOOK_INFORMS | HOOK_SILENT;
     const unsigned more_at_end = HOOK_BEGINS | HOOK_ENDS | HOOK_COUNTS | HOOK_NONE_ENDS |
                                  HOOK_MOVES | HOOK_INFORMS;
     point->begins_simply = !(point->options & more_at_begin) && !point->numbers &&
-                           !point->counts_batches && !point->never_in &&
-                           !PyDict_GetItemString(row, "caller");
+                           !point->counts_batches && !point->is_callers;
     point->ends_simply =
         !(point->options & more_at_end) && !point->numbers && !point->samples;
 }
@@ -261,22 +261,21 @@ struct hook_point *hook_point_new(PyObject *row)
     if (read_flags(row, point) || read_groups(row, point) || read_choices(row, point) ||
         read_name(row, point) || read_whose(row, point) || read_moves(row, point) ||
         read_objects(row, point) || check_end(point)) {
-        hook_point_free(point);
+        hook_point_release(point);
         return NULL;
     }
-    find_simple(point, row);
+    find_simple(point);
     return point;
 }
 
-void hook_point_free(struct hook_point *point)
+void hook_point_release(struct hook_point *point)
 {
-    hook_naming_free(point->by);
-    hook_samples_free(point->samples);
-    hook_count_free(point->count);
-    hook_numbers_free(point->numbers);
+    hook_naming_release(point->by);
+    hook_samples_release(point->samples);
+    hook_count_release(point->count);
+    hook_numbers_release(point->numbers);
     Py_XDECREF(point->query);
     Py_XDECREF(point->at_home);
     Py_XDECREF(point->before);
     Py_XDECREF(point->after);
-    free(point);
 }

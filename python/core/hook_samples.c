@@ -2,9 +2,9 @@
 
 #include "base/own_counters.h"
 #include "hook_inform.h"
-#include <stdlib.h>
+#include "hook_memory.h"
 
-enum { EVERY = 16, DEEPEST = 4, PARTS = 32, TENSORS = 2 };
+enum { PAUSE_LEAST = 16, PAUSE_MOST = 128, DEEPEST = 4, PARTS = 32, TENSORS = 2 };
 
 struct look {
     const struct hook_samples *by;
@@ -91,8 +91,12 @@ void hook_samples_look(struct hook_samples *samples, const PyObject *iterator,
     }
     struct look look = {.by = samples};
     look_at(&look, batch, 0);
+    const bool is_same = iterator == samples->iterator && look.size == samples->size;
+    const unsigned twice = samples->pause < PAUSE_MOST ? 2 * samples->pause : PAUSE_MOST;
     samples->iterator = iterator;
-    samples->left = EVERY - 1;
+    samples->size = look.size;
+    samples->pause = is_same ? twice : PAUSE_LEAST;
+    samples->left = samples->pause - 1;
     ss_counter(samples->name, (double)look.size);
 }
 
@@ -117,7 +121,7 @@ int hook_samples_read(PyObject *row, struct hook_point *point)
     if (!user_dict) {
         return -1;
     }
-    point->samples = calloc(1, sizeof *point->samples);
+    point->samples = hook_memory_new(sizeof *point->samples);
     if (!point->samples) {
         Py_DECREF(user_dict);
         PyErr_NoMemory();
@@ -131,12 +135,11 @@ int hook_samples_read(PyObject *row, struct hook_point *point)
     return 0;
 }
 
-void hook_samples_free(struct hook_samples *samples)
+void hook_samples_release(struct hook_samples *samples)
 {
     if (samples) {
         Py_DECREF(samples->kind);
         Py_DECREF(samples->shape_of);
         Py_DECREF(samples->user_dict);
-        free(samples);
     }
 }

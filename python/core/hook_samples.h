@@ -1,7 +1,8 @@
 /* How many samples a batch has, from what a hooked call gives: the first dimension of its tensors.
  *
  * Asking takes longer than a span does, so it is done for the first batch of an iterator and then for each
- * 16th one; the model goes on with the last answer. */
+ * 16th one, and as long as the answer is the same, after twice as many each time, up to 128; the model goes on
+ * with the last answer. */
 #ifndef PYTHON_HOOK_SAMPLES_H
 #define PYTHON_HOOK_SAMPLES_H
 
@@ -10,6 +11,8 @@
 struct hook_samples {
     const PyObject *iterator; /* that gave the last batch; compared and never used */
     unsigned left;            /* batches of it that are not looked at */
+    unsigned pause;           /* from the last one that was to the next one */
+    Py_ssize_t size;          /* of that one */
     ss_name name;
     PyObject *kind; /* only exactly these are asked: others may run code of the script */
     PyObject *shape_of;
@@ -18,7 +21,7 @@ struct hook_samples {
 
 /* "samples": (class of tensors, what gives the shape of one). 0, or -1 with an exception. */
 int hook_samples_read(PyObject *row, struct hook_point *point);
-void hook_samples_free(struct hook_samples *samples);
+void hook_samples_release(struct hook_samples *samples);
 
 /* A call has given a batch; NULL: there is no more. Whether it is to be looked at. */
 static inline bool hook_samples_is_due(struct hook_samples *samples,

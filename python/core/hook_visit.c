@@ -80,11 +80,9 @@ static unsigned ask_train(const struct hook_point *point)
 /* The point that took the last call from the function that makes this one; NULL: none did. */
 static const struct hook_point *find_again(const struct hook_point *point, ss_name *name)
 {
-    const void *frame =
-        point->options & HOOK_BY_ATTRIBUTE ? frames_layout_running() : NULL;
+    const void *frame = point->is_callers ? frames_layout_running() : NULL;
     while (frame && point &&
-           !(point->options & HOOK_BY_ATTRIBUTE &&
-             hook_naming_is_again(point->by, frame, name))) {
+           !(point->is_callers && hook_naming_is_again(point->by, frame, name))) {
         point = point->next;
     }
     return frame ? point : NULL;
@@ -178,9 +176,6 @@ ATTR_HOT ATTR_NOINLINE static void enter_with_more(const struct hook_point *poin
     visit->open = NULL;
     if (point->options & HOOK_ENDS) {
         visit->point = point;
-        return;
-    }
-    if (hook_open_groups & point->never_in) {
         return;
     }
     const struct hook_point *again = find_again(point, &name);

@@ -135,7 +135,7 @@ if sys.version_info[:2] != (3, 11):
 else:  # which calls that one from Python; but the learning rate is found inside of a `with`
     _SCHEDULERS = (
         Hook(_GET_LR + "__enter__", "optimizer", "step", part="begin", object="instance",
-             whose="caller.self"),
+             whose="caller.self", whose_module="torch.optim.lr_scheduler"),
         Hook(_GET_LR + "__exit__", "optimizer", "step", part="end", object="instance"),
     )
 
@@ -164,7 +164,7 @@ HOOKS = (
     _scope("step", role="update", outermost="update", device="events"),
     _scope("zero_grad"),
     Hook(_RECORD + "__exit__", "optimizer", "step", part="end", object="instance",
-         device="events"),
+         never_in="data", device="events"),
     # A step that the scaler skips, because of infinite gradients, is an update too.
     Hook(_SCALER + "step", "optimizer", "step (GradScaler)", role="update", object="instance",
          whose="1", outermost="update", device="events"),

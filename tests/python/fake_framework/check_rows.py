@@ -205,7 +205,8 @@ class Rows(HookCase):
         """A loader tells a profiler of its own calls; no attribute of those scopes is asked for."""
         self.lay(Hook(PARTS + "Record.__enter__", "optimizer", "step", part="begin",
                       object="attribute", attribute="name", prefix="step#", never_in="data"),
-                 Hook(PARTS + "Record.__exit__", "optimizer", "step", part="end", object="instance"),
+                 Hook(PARTS + "Record.__exit__", "optimizer", "step", part="end", object="instance",
+                      never_in="data"),
                  Hook(PARTS + "collate", "data", "collate", outermost="data"))
         asked = []
 
@@ -331,10 +332,10 @@ class Rows(HookCase):
                       samples=(PARTS + "Tensor", attrgetter("shape"))))
         return [(r["value"], r["depth"]) for r in self.record(work) if r["kind"] == "counter"]
 
-    def test_samples_of_the_first_batch_and_of_each_16th(self):
+    def test_samples_of_the_first_batch_and_ever_rarer_of_those_alike(self):
         def work():
             batch = [tensor(4, 2), tensor(4)]
-            for count in (33, 1, 0, 16):
+            for count in (624, 1, 0, 16):  # 1, 17, 49, 113, 241, 369, 497
                 for _ in parts.Loader(count, batch):
                     pass
             kept = [parts.Loader(20, batch), parts.Loader(20, batch)]
@@ -342,7 +343,15 @@ class Rows(HookCase):
                 for loader in kept:
                     next(loader)
 
-        self.assertEqual(self.samples(work), [(4, 1)] * (3 + 1 + 0 + 1 + 40))
+        self.assertEqual(self.samples(work), [(4, 1)] * (7 + 1 + 0 + 1 + 40))
+
+    def test_samples_of_each_16th_batch_if_they_differ(self):
+        def work():
+            batch = [tensor(1)]
+            for at, _ in enumerate(parts.Loader(64, batch), 1):
+                batch[0] = tensor(1 + at)
+
+        self.assertEqual(self.samples(work), [(1, 1), (17, 1), (33, 1), (49, 1)])
 
     def test_samples_of_batches_of_all_kinds(self):
         class Other(parts.Tensor):
