@@ -191,6 +191,13 @@ static int unit_of(const struct frame *frame)
     return (int)((intptr_t)(frame->instruction - first) / UNIT_BYTES);
 }
 
+/* A frame of the interpreter's own, between a class and its __init__, has no line at all. */
+static bool has_lines(const struct code *code)
+{
+    return !frames_layout->code.is_variable ||
+           code->fields.first_traceable < code->fields.units;
+}
+
 /* A frame that is still being made runs no line yet; that of a generator runs, or is not linked. */
 static bool is_complete(const struct frame *frame, const struct code *code, int unit)
 {
@@ -266,6 +273,29 @@ static bool check_late(struct frames *frames, struct code *code)
            code_keep(&frames->codes, late.code, late.look, late.count) == 1;
 }
 
+/* A frame that is still being made and has called something: a profiler, say, or what the garbage collector calls. If
+ * not even that is so any more, it is a new call at the place of one that has ended, and what seems to be called
+ * by it was called by that one. */
+static bool has_called_already(const struct frames_view *view, size_t first,
+                               const struct frame *frame)
+{
+    struct gathering all;
+    unsigned char image[LAYOUT_FRAME_MOST];
+    uintptr_t before, after;
+    const uintptr_t place =
+        view->place ? view->place : view->thread + frames_layout->thread.top;
+    all.count = 0;
+    add_piece(&all, place, &before, sizeof before);
+    add_piece(&all, frame->address, image, frames_layout->frame.bytes);
+    add_piece(&all, place, &after, sizeof after);
+    if (!memory_gather(all.pieces, all.count)) {
+        return false;
+    }
+    const struct frame now = frame_of(frame->address, image);
+    return before == view->frame[first].address && after == before &&
+           now.code == frame->code && now.instruction == frame->instruction;
+}
+
 static enum frames_result accept(struct frames *frames, const struct frames_view *view,
                                  size_t first, const struct checked *checked,
                                  struct frames_stack *stack)
@@ -282,8 +312,9 @@ static enum frames_result accept(struct frames *frames, const struct frames_view
             return FRAMES_DISCARDED; /* it is of the function that had this place before */
         }
         if (!is_complete(frame, code, unit)) {
-            if (stack->count > 0) {
-                return FRAMES_DISCARDED; /* it called nobody yet: those inside are of a call before */
+            if (stack->count > 0 && has_lines(code) &&
+                !has_called_already(view, first, frame)) {
+                return FRAMES_DISCARDED;
             }
             continue;
         }

@@ -4,7 +4,8 @@
  * whatever is not known yet about their code, the second one, a single system call, is the sample. It
  * counts only if the frames are linked as they were and their code is what it was before and is
  * afterwards. The innermost frame may have changed meanwhile: a short function must not be seen less
- * often than a long one. What does not fit is looked at again a few times and then given up.
+ * often than a long one. A frame that is still being made has called nobody yet, but for a few cases that are looked at
+ * once more. What does not fit is looked at again a few times and then given up.
  *
  * A thread is mostly where it was last time, but for its innermost frames. Then the last sample was the
  * first look, and one system call does for the second one and for the check of the code: it reads its

@@ -5,11 +5,11 @@
 #include "flow.h"
 #include "hook_instance.h"
 #include "hook_list.h"
+#include "hook_memory.h"
 #include "hook_passing.h"
 #include "hook_point.h"
 #include "hook_status.h"
 #include "hook_wait.h"
-#include <stdlib.h>
 #include <string.h>
 
 static const struct hook_technique *const techniques[] = {
@@ -152,10 +152,9 @@ static const char WRAPPER[] = "stepscope._core.hook_wrapper";
 static PyObject *make_wrapper(PyObject *module, PyObject *row)
 {
     (void)module;
-    struct hook *hook = calloc(1, sizeof *hook);
+    struct hook *hook = hook_memory_new(sizeof *hook);
     struct hook_point *point = hook ? hook_point_new(row) : NULL;
     if (!point) {
-        free(hook);
         return hook ? NULL : PyErr_NoMemory();
     }
     hook->points = point;

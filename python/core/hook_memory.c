@@ -28,6 +28,9 @@ void *hook_memory_new(size_t bytes)
     static unsigned char *unused;
     static size_t left;
     const size_t whole = (bytes + CACHE_LINE - 1) / CACHE_LINE * CACHE_LINE;
+    if (whole > CHUNK) {
+        return NULL;
+    }
     if (left < whole) {
         unsigned char *more = aligned_alloc(PAGE, CHUNK);
         if (!more) {

@@ -5,7 +5,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* Zeroed, up to some kilobytes; NULL: there is none. It begins with a line of the cache and lies with what was asked
+/* Zeroed; NULL: there is none, nor any for more than 64 KB. It begins with a line of the cache and lies with what was asked
  * for before, on few pages: to find those takes as long as all the rest of a call. It is never given back, as
  * hooks are not. With the GIL held. */
 void *hook_memory_new(size_t bytes);

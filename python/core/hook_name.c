@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { KEYS_MOST = 1024, KEY_BYTES = INSTANCE_TEXT, RECENT = 8 };
+enum { KEYS_MOST = 1024, KEY_BYTES = INSTANCE_TEXT, RECENT = 9 };
 
 struct key { /* an object's text and the name that it makes */
     char text[KEY_BYTES];
@@ -26,7 +26,6 @@ struct hook_naming {
     struct frames_variable
         caller; /* what has the object there; without a name: nothing */
     struct recent recent[RECENT];
-    unsigned oldest;
     char *text, *prefix;
     size_t prefix_bytes;
     enum ss_stage stage;
@@ -128,15 +127,14 @@ ATTR_HOT static int find_key(struct hook_naming *naming, const char *text, size_
     return (int)naming->key_count++;
 }
 
-/* Where it was put, or is to be put instead of the oldest one. */
+/* Where it is, or may be put: the first one that was named has a place of its own. */
 static struct recent *recent_of(struct hook_naming *naming, const void *what)
 {
-    for (unsigned i = 0; i < RECENT; i++) {
-        if (naming->recent[i].what == what) {
-            return &naming->recent[i];
-        }
+    struct recent *first = &naming->recent[0];
+    if (LIKELY(first->what == what || !first->what)) {
+        return first;
     }
-    return &naming->recent[naming->oldest++ % RECENT];
+    return first + 1 + ((uintptr_t)what >> 6) % (RECENT - 1);
 }
 
 static bool name_by_text(struct hook_naming *naming, const char *text, size_t bytes,

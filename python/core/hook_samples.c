@@ -4,7 +4,7 @@
 #include "hook_inform.h"
 #include "hook_memory.h"
 
-enum { PAUSE_LEAST = 16, PAUSE_MOST = 128, DEEPEST = 4, PARTS = 32, TENSORS = 2 };
+enum { EVERY = 16, DEEPEST = 4, PARTS = 32, TENSORS = 2 };
 
 struct look {
     const struct hook_samples *by;
@@ -91,12 +91,9 @@ void hook_samples_look(struct hook_samples *samples, const PyObject *iterator,
     }
     struct look look = {.by = samples};
     look_at(&look, batch, 0);
-    const bool is_same = iterator == samples->iterator && look.size == samples->size;
-    const unsigned twice = samples->pause < PAUSE_MOST ? 2 * samples->pause : PAUSE_MOST;
     samples->iterator = iterator;
-    samples->size = look.size;
-    samples->pause = is_same ? twice : PAUSE_LEAST;
-    samples->left = samples->pause - 1;
+    samples->gate = gate_now();
+    samples->left = EVERY - 1;
     ss_counter(samples->name, (double)look.size);
 }
 

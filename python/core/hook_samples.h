@@ -1,8 +1,7 @@
 /* How many samples a batch has, from what a hooked call gives: the first dimension of its tensors.
  *
- * Asking takes longer than a span does, so it is done for the first batch of an iterator and then for each
- * 16th one, and as long as the answer is the same, after twice as many each time, up to 128; the model goes on
- * with the last answer. */
+ * Asking takes longer than a span does, so it is done for the first batch of an iterator, or of a recording, and then
+ * for each 16th one; the model goes on with the last answer. */
 #ifndef PYTHON_HOOK_SAMPLES_H
 #define PYTHON_HOOK_SAMPLES_H
 
@@ -11,8 +10,7 @@
 struct hook_samples {
     const PyObject *iterator; /* that gave the last batch; compared and never used */
     unsigned left;            /* batches of it that are not looked at */
-    unsigned pause;           /* from the last one that was to the next one */
-    Py_ssize_t size;          /* of that one */
+    int32_t gate;             /* of the recording that was told */
     ss_name name;
     PyObject *kind; /* only exactly these are asked: others may run code of the script */
     PyObject *shape_of;
@@ -27,7 +25,8 @@ void hook_samples_release(struct hook_samples *samples);
 static inline bool hook_samples_is_due(struct hook_samples *samples,
                                        const PyObject *iterator, const PyObject *batch)
 {
-    if (LIKELY(batch && iterator == samples->iterator && samples->left > 0)) {
+    if (LIKELY(batch && iterator == samples->iterator && samples->left > 0 &&
+               samples->gate == gate_now())) {
         samples->left--;
         return false;
     }

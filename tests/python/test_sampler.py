@@ -105,6 +105,36 @@ work(time.monotonic() + 2)
 _core.sampler_stop()
 """
 
+# A class that is made in a loop, and a function that the interpreter calls before the first line of another.
+CALLED_EARLY = """
+import sys, time
+from stepscope import _core
+
+class Sample:
+    def __init__(self):
+        time.sleep(0.002)
+
+def told(frame, event, value):
+    if event == "call" and frame.f_code.co_name == "quick":
+        time.sleep(0.002)
+
+def quick():
+    pass
+
+def work():
+    for _ in range(300):
+        Sample()
+    sys.setprofile(told)
+    for _ in range(300):
+        quick()
+    sys.setprofile(None)
+
+_core.step()
+_core.sampler_start(hz=500)
+work()
+_core.sampler_stop()
+"""
+
 # One line sleeps, and nothing else takes time.
 SLEEPS = """
 import time
@@ -231,6 +261,13 @@ class Sampler(PythonTest):
         done = self.execute([PROGRAM, "report", "--json", self.run_path])
         return json.loads(done.stdout)["hot"]
 
+    def stacks(self):
+        """Names of functions, innermost first, of each sample."""
+        text = self.execute([PROGRAM, "dump", self.run_path]).stdout
+        names = dict(re.findall(r"(\d+) is (\S+) \(", text))
+        return [tuple(names[number] for number in ids.split())
+                for ids in re.findall(r"frames ([\d ]+)", text)]
+
     def line_of(self, mark):
         return 1 + next(i for i, line in enumerate(SHARES.split("\n")) if line.endswith("# " + mark))
 
@@ -286,14 +323,12 @@ class Sampler(PythonTest):
             for function, number, line in frames:
                 lines = {f"inner_{number}": (0, 1), f"made_{number}": (0, 2), "<module>": (0, 1, 2)}
                 self.assertIn(int(line) and int(line) - int(number), lines[function])  # 0: not known
-            self.check_callers(text)
+            self.check_callers()
 
-    def check_callers(self, text):
+    def check_callers(self):
         """A function was called by the one of its own number, in every sample."""
-        names = dict(re.findall(r"(\d+) is (\S+) \(", text))
         pairs = 0
-        for ids in re.findall(r"frames ([\d ]+)", text):
-            stack = [names[number] for number in ids.split()]
+        for stack in self.stacks():
             for inner, caller in zip(stack, stack[1:]):
                 if inner.startswith("inner_"):
                     pairs += 1
@@ -304,13 +339,19 @@ class Sampler(PythonTest):
         """What its last call called is still in memory."""
         for python in self.each():
             self.sampled(python, BEGINS)
-            text = self.execute([PROGRAM, "dump", self.run_path]).stdout
-            names = dict(re.findall(r"(\d+) is (\S+) \(", text))
-            stacks = [[names[number] for number in ids.split()]
-                      for ids in re.findall(r"frames ([\d ]+)", text)]
+            stacks = self.stacks()
             self.assertGreater(len(stacks), 20)
             callers = {stack[1] for stack in stacks if stack[0] == "inner"}
             self.assertLessEqual(callers, {"outer"})
+
+    def test_what_runs_before_the_first_line_of_a_call_is_seen(self):
+        for python in self.each():
+            self.sampled(python, CALLED_EARLY)
+            stacks = self.stacks()
+            for name in ("__init__", "told"):
+                seen = [stack for stack in stacks if stack[0].split(".")[-1] == name]
+                self.assertGreater(len(seen), 0.3 * len(stacks), name)
+                self.assertEqual({stack[-2:] for stack in seen}, {("work", "<module>")})
 
     def test_both_sides_of_a_fork_are_sampled_and_nobody_is_warned(self):
         for python in self.each():

@@ -6,8 +6,8 @@ import threading
 from .. import _core
 from .._hooks import Hook, _choose, _point
 
-# Groups of `outermost` that trainers share: none runs inside that of another framework, and there are
-# 63 groups for all of them (python/core/hook_point.c).
+# Groups of `outermost` that trainers share, of which none runs another: there are 63 groups for all
+# (python/core/hook_point.c). What a trainer has PyTorch clip is one call, too.
 FIT = "fit"
 EVALUATION = "evaluation"
 CALLBACK = "callback"

@@ -39,7 +39,8 @@ _METHODS = {
     "_load_best_model": {"stage": "checkpoint", "outermost": "checkpoint"},
 }
 
-# Of the trainer itself these have nothing of their own but the model and its gradients, in each step.
+# Of the trainer itself these have next to nothing of their own but the model and its gradients, in each
+# step.
 _OF_OTHERS = ("training_step", "compute_loss")
 
 _loop = Loop()
@@ -58,7 +59,7 @@ def _event_row(name):
 def _begin_train(arguments):
     trainer, base = arguments[0], sys.modules["transformers.trainer"].Trainer
     hook_methods(trainer, base, _method_row, _METHODS)
-    if _makes_loss(trainer):
+    if _makes_loss(trainer):  # from now on for all of them: a name more in those of another kind
         hook_method(base, "compute_loss", _method_row("compute_loss"))
     _loop.begin("train")
 
