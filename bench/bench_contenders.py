@@ -4,7 +4,7 @@
     tools/contenders BUILD_ROOT
     bench/bench_contenders.py BUILD      (BENCH_ROUNDS: of blocks, 15 if not given)
 
-In one process a round trains a block of steps with each contender, in an order drawn anew, and two without any;
+In one process a round trains a block of steps with each contender, in a new random order, and two without any;
 what counts is the CPU time and the wall time of a step over that of the plain block of the same round: median
 and its 95 % interval. Start, stop and export are not in it. The second plain block is the A/A row. TraceML stays in
 a process once it is there, so it has one of its own: its dormant part is in both of its blocks.
@@ -131,7 +131,7 @@ def race(name, trainings, contenders):
 
 
 def torch_block(step_of=None):
-    """Trains a block; `step_of` gives what each step is done inside of."""
+    """Trains a block; `step_of` gives what each step is done inside."""
     import torch
     from bench_torch import batches, loss_of, make_model
 

@@ -2,8 +2,8 @@
  *
  *     bench_events DIR SCALARS AN_EVENT
  *
- * Writes SCALARS scalars, AN_EVENT of them in each event and one write an event, into a file in DIR.
- * Prints nanoseconds of CPU and bytes of file a scalar. For bench_tensorboard.py. */
+ * Writes SCALARS scalars, AN_EVENT of them in each event and one write an event, into a file in
+ * DIR. Prints nanoseconds of CPU and bytes of file a scalar. For bench_tensorboard.py. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -42,8 +42,7 @@ int main(int count, char **words)
     const int64_t took_ns = cpu_ns() - start_ns;
     if (file.given_up > 0 || event.failed)
         return 1;
-    printf("%.1f %.1f\n", (double)took_ns / (double)scalars,
-           (double)file.size / (double)scalars);
+    printf("%.1f %.1f\n", (double)took_ns / (double)scalars, (double)file.size / (double)scalars);
     event_release(&event);
     event_file_release(&file);
     return 0;

@@ -1,10 +1,8 @@
-/* What an export costs, against iterating the records of the run; how large it is; how much memory it takes.
+/* What an export costs, against iterating the records of the run; how large it is; how much memory
+ * it takes.
  *
- * The run is that of bench_report, in the page cache. What is written goes to /dev/null, so that this is
- * about the work and not about a disk. An operation is a span. */
-#include "harness.h"
-#include "training_run.h"
-
+ * The run is that of bench_report, in the page cache. What is written goes to /dev/null, so that
+ * this is about the work and not about a disk. An operation is a span. */
 #include <fcntl.h>
 #include <ftw.h>
 #include <stdio.h>
@@ -12,6 +10,9 @@
 #include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
+
+#include "harness.h"
+#include "training_run.h"
 
 #ifdef SS_NANOPB
 #define PERFETTO export_perfetto
@@ -66,8 +67,7 @@ static void export_tensorboard(unsigned thread, size_t operations)
 }
 #endif
 
-static int remove_one(const char *path, const struct stat *status, int kind,
-                      struct FTW *place)
+static int remove_one(const char *path, const struct stat *status, int kind, struct FTW *place)
 {
     (void)status;
     (void)kind;
@@ -75,8 +75,8 @@ static int remove_one(const char *path, const struct stat *status, int kind,
     return remove(path);
 }
 
-/* In a process of its own, which says how much memory it took at most: with the reading of the run, but
- * not with the making of it. */
+/* In a process of its own, which says how much memory it took at most: with the reading of the run,
+ * but not with the making of it. */
 static void print_size(const char *format)
 {
     struct rusage usage;
@@ -85,7 +85,7 @@ static void print_size(const char *format)
     if (child == 0) {
         const uint64_t bytes = bench_run_export(training.run, format, nowhere);
         getrusage(RUSAGE_SELF, &usage);
-        printf("%-10s %8.1f MB, %5.1f bytes a span, made in %.1f MB of memory\n", format,
+        printf("%-10s %8.1f MB, %5.1f bytes per span, made in %.1f MB of memory\n", format,
                (double)bytes * 1e-6, (double)bytes / (double)training.spans,
                (double)usage.ru_maxrss / 1024);
         fflush(stdout);

@@ -7,7 +7,7 @@ In one process, taking turns: the plain call, the same call hooked and recorded,
 switch off, and a wrapper written in Python that reads the clock twice. The figures are differences
 to the plain call, of medians over the rounds. "removed" is the same call site after the hook was
 taken away, "idle" with the hook in place while nothing is recorded: where Python calls Python, that
-is mostly what the call site loses, which 3.11 and later can not specialise for a hooked function.
+is mostly what the call site loses, which 3.11 and later cannot specialise for a hooked function.
 """
 
 import json
@@ -130,7 +130,7 @@ def measure():
                 into[4].append(case[2][0](case[2][1]))
                 into[5].append(case[1][0](case[1][1]))
     version = "%d.%d" % sys.version_info[:2]
-    print("\nPython %s: ns a call%18s %8s %8s %8s %8s   (%d spans lost)"
+    print("\nPython %s: ns per call%18s %8s %8s %8s %8s   (%d spans lost)"
           % (version, "plain", "hook", "idle", "removed", "wrapper", lost))
     for case, into in zip(cases, figures):
         plain, hooked, python, off, idle, beside = map(middle, into)

@@ -4,7 +4,7 @@
     STEPSCOPE_FRAMEWORKS_PYTHON=... bench/bench_jax.py BUILD      (BENCH_PAIRS: of each length)
 
 In one process, by neighbouring pairs of steps (step_pairs.py). A step is a batch from numpy, a
-compiled train function with as many rows a batch as it takes, and float(loss). Then a step that
+compiled train function with as many rows per batch as it takes, and float(loss). Then a step that
 computes next to nothing, in blocks, with the hooks in place and taken away: what they take by
 themselves, in nanoseconds of CPU time.
 """

@@ -67,7 +67,7 @@ def eager_loop(rows, tick):
 
 def hooked_calls():
     """What fit calls in a step where there are hooks, without what takes long in there. The wait
-    for data is told from C, in a tenth of this."""
+    for data comes from C, in a tenth of this."""
     import keras
     from keras.src.utils import python_utils
 

@@ -1,21 +1,15 @@
 /* What recording costs a training: the steps of the built-in trainer, about 1.4 ms each, as
- * neighbouring pairs. Of each pair one step is recorded and one is not, in an order drawn anew; what
- * counts is the ratio of the two. Whatever disturbs the machine for longer than two steps hits both,
- * and the median over many pairs does not see what is shorter. Pairs of which neither step is
+ * neighbouring pairs. Of each pair one step is recorded and one is not, in an order drawn anew;
+ * what counts is the ratio of the two. Whatever disturbs the machine for longer than two steps hits
+ * both, and the median over many pairs does not see what is shorter. Pairs of which neither step is
  * recorded run in between: their ratio is 1 but for the noise. On a machine that is busy with other
  * things the ratio of CPU times says more than that of wall times; no call of the recorder waits.
  *
  * Beside it: what the events of a step cost by the recorder's own measurement, the CPU time of its
  * helper thread while every step is recorded, and that of `stepscope run` around a training.
  *
- * The recorder has no switch for single steps. Here its gate (src/record/gate.h) is closed and opened
- * between steps, so this program is linked with its parts. */
-#include "clocks.h"
-#include "demo/trainer.h"
-#include "harness.h"
-#include "record/gate.h"
-#include "recording.h"
-
+ * The recorder has no switch for single steps. Here its gate (src/record/gate.h) is closed and
+ * opened between steps, so this program is linked with its parts. */
 #include <dirent.h>
 #include <fcntl.h>
 #include <ftw.h>
@@ -26,6 +20,12 @@
 #include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
+
+#include "clocks.h"
+#include "demo/trainer.h"
+#include "harness.h"
+#include "record/gate.h"
+#include "recording.h"
 
 enum { STEP_NS = 1400000, WARM_UP = 300, CALIBRATION = 200 };
 
@@ -134,8 +134,8 @@ static void print_ratio(const char *what, struct interval ratio)
 }
 
 /* A ratio is not resolved where that of the pairs of which no step is recorded is not 1. */
-static void print_result(const char *name, struct interval recorded,
-                         struct interval twins, const char *spoilt)
+static void print_result(const char *name, struct interval recorded, struct interval twins,
+                         const char *spoilt)
 {
     double noise = fmax(twins.high - 1, 1 - twins.low);
     if (twins.low > 1 || twins.high < 1)
@@ -180,8 +180,7 @@ static void run_pairs(struct bench *bench, struct row *twins, struct row *record
     }
     *twins = medians(ratio[0][0], ratio[0][1], pairs);
     *recorded = medians(ratio[1][0], ratio[1][1], pairs);
-    printf("\n%zu pairs of each kind, steps of %d samples\n", pairs,
-           bench->trainer.batch);
+    printf("\n%zu pairs of each kind, steps of %d samples\n", pairs, bench->trainer.batch);
     for (int i = 0; i < 4; i++)
         free(ratio[i / 2][i % 2]);
 }
@@ -229,8 +228,7 @@ static double cpu_ns_of(pid_t pid)
     snprintf(path, sizeof path, "/proc/%d/task", (int)pid);
     DIR *threads = opendir(path);
     while (threads && (entry = readdir(threads))) {
-        snprintf(path, sizeof path, "/proc/%d/task/%s/schedstat", (int)pid,
-                 entry->d_name);
+        snprintf(path, sizeof path, "/proc/%d/task/%s/schedstat", (int)pid, entry->d_name);
         sum += entry->d_name[0] == '.' ? 0 : read_number(path);
     }
     if (threads)
@@ -250,15 +248,14 @@ static pid_t start_supervised(const char *dir, const char *steps)
         int null = open("/dev/null", O_WRONLY | O_CLOEXEC);
         dup2(null, STDOUT_FILENO);
         dup2(null, STDERR_FILENO);
-        execl(command, command, "run", "--dir", dir, "--", command, "demo", "--steps",
-              steps, (char *)NULL);
+        execl(command, command, "run", "--dir", dir, "--", command, "demo", "--steps", steps,
+              (char *)NULL);
         _exit(127);
     }
     return pid;
 }
 
-static int remove_entry(const char *path, const struct stat *stat, int kind,
-                        struct FTW *place)
+static int remove_entry(const char *path, const struct stat *stat, int kind, struct FTW *place)
 {
     (void)stat;
     (void)kind;
@@ -325,8 +322,7 @@ int main(void)
     open_gate(&bench, true);
     uint64_t spans = spans_of(&bench);
     struct recording_check check = recording_finish(&recording);
-    const char *spoilt =
-        recording_spoilt(check, spans * bench.recorded_steps, text, sizeof text);
+    const char *spoilt = recording_spoilt(check, spans * bench.recorded_steps, text, sizeof text);
     trainer_release(&bench.trainer);
 
     double cost_ns = (double)check.span_cost_ps / 1000 * (double)(spans + 2);
@@ -334,9 +330,8 @@ int main(void)
     print_ratio("recorded / not recorded, wall time", recorded.wall);
     print_ratio("not recorded / not recorded, CPU time", twins.cpu);
     print_ratio("recorded / not recorded, CPU time", recorded.cpu);
-    printf("  %-38s %.0f ns = %.4f %% of a step of %.2f ms\n",
-           "events of a step x their cost", cost_ns, 100 * cost_ns / step_ns,
-           step_ns / 1e6);
+    printf("  %-38s %.0f ns = %.4f %% of a step of %.2f ms\n", "events of a step x their cost",
+           cost_ns, 100 * cost_ns / step_ns, step_ns / 1e6);
     print_result("overhead_1ms", recorded.wall, twins.wall, spoilt);
     print_result("overhead_1ms_cpu", recorded.cpu, twins.cpu, spoilt);
     print_share("helper_thread", "helper thread", helper, 0.0015);

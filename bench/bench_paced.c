@@ -2,11 +2,6 @@
  * back and protected again between two spans, beside a process that writes and fsyncs files on
  * the same disk. Each span is timed alone, next to a floor of two clock reads and a store: what
  * both show comes from the machine. Two paces run at once, each in a process of its own. */
-#include "clocks.h"
-#include "harness.h"
-#include "recording.h"
-
-#include "stepscope/recorder.h"
 #include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
@@ -16,6 +11,11 @@
 #include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
+
+#include "clocks.h"
+#include "harness.h"
+#include "recording.h"
+#include "stepscope/recorder.h"
 
 enum { SPANS_PER_STEP = 10, WORK_BYTES = 65536, FLOOR_SLOTS = 16384 };
 enum { WRITE_BYTES = 1 << 20, FILE_WRITES = 64 };
@@ -141,18 +141,15 @@ static void print_histogram(const struct samples *samples)
     static const struct {
         double ns;
         const char *label;
-    } edges[] = {{20, "20 ns"},   {50, "50 ns"},   {100, "100 ns"}, {200, "200 ns"},
-                 {500, "500 ns"}, {1e3, "1 us"},   {2e3, "2 us"},   {5e3, "5 us"},
-                 {1e4, "10 us"},  {2e4, "20 us"},  {5e4, "50 us"},  {1e5, "100 us"},
-                 {2e5, "200 us"}, {5e5, "500 us"}, {1e6, "1 ms"},   {1e7, "10 ms"},
-                 {1e8, "100 ms"}, {1e18, "more"}};
+    } edges[] = {{20, "20 ns"},  {50, "50 ns"},   {100, "100 ns"}, {200, "200 ns"}, {500, "500 ns"},
+                 {1e3, "1 us"},  {2e3, "2 us"},   {5e3, "5 us"},   {1e4, "10 us"},  {2e4, "20 us"},
+                 {5e4, "50 us"}, {1e5, "100 us"}, {2e5, "200 us"}, {5e5, "500 us"}, {1e6, "1 ms"},
+                 {1e7, "10 ms"}, {1e8, "100 ms"}, {1e18, "more"}};
     size_t span_at = 0, floor_at = 0;
     printf("  %12s %12s %12s\n", "below", "spans", "floor");
     for (size_t i = 0; i < sizeof edges / sizeof edges[0]; i++) {
-        size_t spans =
-            count_below(samples->span_ns, samples->count, edges[i].ns, &span_at);
-        size_t floors =
-            count_below(samples->floor_ns, samples->count, edges[i].ns, &floor_at);
+        size_t spans = count_below(samples->span_ns, samples->count, edges[i].ns, &span_at);
+        size_t floors = count_below(samples->floor_ns, samples->count, edges[i].ns, &floor_at);
         if (spans || floors)
             printf("  %12s %12zu %12zu\n", edges[i].label, spans, floors);
     }
@@ -168,33 +165,28 @@ static void print_quantiles(const char *who, double *ns, size_t count)
     printf(" worst %.1f\n", ns[count - 1] / 1e3);
 }
 
-static void report(const struct pace *pace, struct samples *samples,
-                   const struct rusage *before, const struct rusage *after,
-                   const char *spoilt)
+static void report(const struct pace *pace, struct samples *samples, const struct rusage *before,
+                   const struct rusage *after, const char *spoilt)
 {
     char name[64];
-    printf("\n%llu steps a second, %d spans each, %llu s, on %s\n",
+    printf("\n%llu steps per second, %d spans each, %llu s, on %s\n",
            (unsigned long long)pace->steps_per_second, SPANS_PER_STEP,
            (unsigned long long)pace->seconds, recording_file_system());
     print_quantiles("span", samples->span_ns, samples->count);
     print_quantiles("floor", samples->floor_ns, samples->count);
     print_histogram(samples);
-    printf(
-        "  worst stall %.1f us; page faults of the thread: %ld minor, %ld major; preempted %ld "
-        "times\n",
-        samples->span_ns[samples->count - 1] / 1e3, after->ru_minflt - before->ru_minflt,
-        after->ru_majflt - before->ru_majflt, after->ru_nivcsw - before->ru_nivcsw);
+    printf("  worst stall %.1f us; page faults of the thread: %ld minor, %ld major; preempted %ld "
+           "times\n",
+           samples->span_ns[samples->count - 1] / 1e3, after->ru_minflt - before->ru_minflt,
+           after->ru_majflt - before->ru_majflt, after->ru_nivcsw - before->ru_nivcsw);
     if (pace->p9999_target_us <= 0)
         return;
-    struct interval p9999 =
-        interval_of_quantile(samples->span_ns, samples->count, 0.9999);
-    struct interval noise =
-        interval_of_quantile(samples->floor_ns, samples->count, 0.9999);
+    struct interval p9999 = interval_of_quantile(samples->span_ns, samples->count, 0.9999);
+    struct interval noise = interval_of_quantile(samples->floor_ns, samples->count, 0.9999);
     p9999 = (struct interval){p9999.middle / 1e3, p9999.low / 1e3, p9999.high / 1e3};
-    snprintf(name, sizeof name, "paced_%llu_p9999_us",
-             (unsigned long long)pace->steps_per_second);
-    result_print(name, p9999, pace->p9999_target_us, pace->p9999_target_us,
-                 noise.middle / 1e3, spoilt);
+    snprintf(name, sizeof name, "paced_%llu_p9999_us", (unsigned long long)pace->steps_per_second);
+    result_print(name, p9999, pace->p9999_target_us, pace->p9999_target_us, noise.middle / 1e3,
+                 spoilt);
 }
 
 static void measure(const struct pace *pace)
@@ -220,8 +212,7 @@ static void measure(const struct pace *pace)
     ticks_to_ns(&samples, (double)(read_raw_clock() - start_ns) /
                               (double)(read_clock(samples.clock) - start_ticks));
     struct recording_check check = recording_finish(&recording);
-    report(pace, &samples, &before, &after,
-           recording_spoilt(check, count + 1, text, sizeof text));
+    report(pace, &samples, &before, &after, recording_spoilt(check, count + 1, text, sizeof text));
 }
 
 /* Runs one pace in a process of its own, its words in a file. */
@@ -257,8 +248,8 @@ int main(void)
     enum { PACES = sizeof paces / sizeof paces[0] };
     FILE *output[PACES];
     pid_t pid[PACES], disturber;
-    struct disturbance *shared = mmap(NULL, sizeof *shared, PROT_READ | PROT_WRITE,
-                                      MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    struct disturbance *shared =
+        mmap(NULL, sizeof *shared, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     if (shared == MAP_FAILED)
         return 1;
     if ((disturber = fork()) == 0)

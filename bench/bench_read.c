@@ -4,16 +4,15 @@
  * that took turns, a third in 200 lanes. The floor reads the same file with pread(),
  * 64 KB at a time, and sums its 64-bit words; the reader turns it into records with
  * times in nanoseconds. All files are in the page cache. An operation is a span. */
-#include "harness.h"
-
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-#include "support/synth.h"
+#include "harness.h"
 #include "stepscope/reader.h"
+#include "support/synth.h"
 
 enum { SPANS = 3200000, CHUNK = 65536, NAMES = 16, RUNS = 3 };
 
@@ -56,8 +55,8 @@ static struct synth *make_spans(unsigned lanes)
         random ^= random >> 7;
         random ^= random << 17;
         const uint64_t length = 2000 + random % 8000;
-        synth_span(synth, 1 + (unsigned)(random >> 32) % lanes, (uint16_t)(1 + i % NAMES),
-                   ticks, ticks + length);
+        synth_span(synth, 1 + (unsigned)(random >> 32) % lanes, (uint16_t)(1 + i % NAMES), ticks,
+                   ticks + length);
         ticks += length + 50;
         for (; ticks >= 1000000000 + (uint64_t)next_s * 2500000000; next_s++)
             synth_calibration(synth, 1000000000 + (uint64_t)next_s * 2500000000,
@@ -74,8 +73,7 @@ static void make_run(struct test_run *test, unsigned lanes)
     struct ss_error error;
     char path[128];
 
-    snprintf(test->dir, sizeof test->dir, "%.40s/bench-read-XXXXXX",
-             base ? base : "/tmp");
+    snprintf(test->dir, sizeof test->dir, "%.40s/bench-read-XXXXXX", base ? base : "/tmp");
     if (!mkdtemp(test->dir) || synth_write(synth, test->dir, file_name) != 0)
         fail(test->dir);
     synth_free(synth);

@@ -1,16 +1,17 @@
 /* What a report costs, against iterating the records that it is made of; and against loading the
  * same spans as a Chrome trace, which is what other tools start with.
  *
- * The run is a training (training_run.h). All files are in the page cache. An operation is a span. Loading
- * a trace of as many spans in Python would take some ten gigabytes of memory, so that the second race is
- * over fewer spans; it ends with the events in memory, where the first ends with the answers. */
-#include "harness.h"
-#include "training_run.h"
-
+ * The run is a training (training_run.h). All files are in the page cache. An operation is a span.
+ * Loading a trace of as many spans in Python would take some ten gigabytes of memory, so that the
+ * second race is over fewer spans; it ends with the events in memory, where the first ends with the
+ * answers. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/wait.h>
 #include <unistd.h>
+
+#include "harness.h"
+#include "training_run.h"
 
 enum { FEW_SPANS = 400000 };
 
@@ -107,11 +108,7 @@ int main(void)
     const struct contender whole[] = {
         {.name = "floor: all records in time order", .run = iterate_many, .floor = 0},
         {.name = "the same again", .run = iterate_many, .floor = 0, .twin = true},
-        {.name = "report",
-         .run = report_many,
-         .floor = 0,
-         .result = "report_10M",
-         .target = 4},
+        {.name = "report", .run = report_many, .floor = 0, .result = "report_10M", .target = 4},
         {.name = "report as an HTML page",
          .run = page_many,
          .floor = 0,

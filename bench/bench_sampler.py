@@ -3,7 +3,7 @@
 
     bench/bench_sampler.py BUILD      (BENCH_SECONDS: of each row; BENCH_ROUNDS: pairs of stretches)
 
-CPU time of its thread at 20 and 50 samples a second beside a loop of pure Python, some frames deep, in
+CPU time of its thread at 20 and 50 samples per second beside a loop of pure Python, some frames deep, in
 one go without restarts. At the same time a thread that does nothing but wake up as often: what is
 above that one is our own. Then what the loop loses: short stretches with the sampler and without follow
 each other in random order, and the median of the ratios of neighbours counts, with the range that it is in
@@ -57,7 +57,7 @@ def measure_share(core, wake, version, hz):
     after = core.sampler_stats()
     taken = after["taken"] - before["taken"]
     share, bare = 100 * after["cpu_ns"] / elapsed_ns, 100 * bare_ns / elapsed_ns
-    print("  %d Hz: %.3f %% of a core, %.1f us a sample (%d taken, %d discarded); "
+    print("  %d Hz: %.3f %% of a core, %.1f us per sample (%d taken, %d discarded); "
           "a bare wake-up %.3f %%, %.1f us; ours above it %.3f %%"
           % (hz, share, after["cpu_ns"] / 1e3 / max(taken, 1), taken,
              after["discarded"] - before["discarded"], bare, bare_ns / 1e3 / max(wakes, 1),

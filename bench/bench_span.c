@@ -1,16 +1,16 @@
 /* What a span costs: begin/end and switch against the floor that no recorder can beat, beside
  * other ways to take the same note, in one race; and the cost of a recorder that is off. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+
 #include "clocks.h"
 #include "empty_call.h"
 #include "harness.h"
 #include "lttng_contender.h"
 #include "recording.h"
-
 #include "stepscope/recorder.h"
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <sys/mman.h>
 
 enum { THREADS = 2, OFF_OPERATIONS = 20000, OPERATIONS = 1000, WARM_UP = 100 };
 enum { FRESH_BYTES = 64 << 20 };
@@ -147,8 +147,8 @@ static void catch_up(void)
 static void prepare_state(void)
 {
     for (unsigned t = 0; t < THREADS; t++) {
-        state[t].fresh = mmap(NULL, FRESH_BYTES, PROT_READ | PROT_WRITE,
-                              MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+        state[t].fresh =
+            mmap(NULL, FRESH_BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
         if (state[t].fresh == MAP_FAILED || !(state[t].file = tmpfile())) {
             fprintf(stderr, "bench: no memory or no temporary file\n");
             exit(1);
@@ -205,22 +205,14 @@ enum { ROW_SPAN = 2, ROW_SWITCH = 6, ROW_LTTNG = 8, ROWS = 10 };
 static void fill_rows(struct contender *row)
 {
     static const struct contender rows[ROWS] = {
-        {.name = "floor: 2 clock reads, store of 32 bytes",
-         .run = floor_pair,
-         .floor = 0},
+        {.name = "floor: 2 clock reads, store of 32 bytes", .run = floor_pair, .floor = 0},
         {.name = "the same again", .run = floor_pair, .floor = 0, .twin = true},
         {.name = "stepscope begin/end", .run = begin_end, .floor = 0},
-        {.name = "floor with its store in the L1 cache",
-         .run = floor_pair_cached,
-         .floor = 0},
-        {.name = "floor: 1 clock read, store of 32 bytes",
-         .run = floor_stamp,
-         .floor = 4},
+        {.name = "floor with its store in the L1 cache", .run = floor_pair_cached, .floor = 0},
+        {.name = "floor: 1 clock read, store of 32 bytes", .run = floor_stamp, .floor = 4},
         {.name = "the same again", .run = floor_stamp, .floor = 4, .twin = true},
         {.name = "stepscope switch", .run = switches, .floor = 4},
-        {.name = "2 clock_gettime, store of 32 bytes",
-         .run = clock_gettime_pairs,
-         .floor = 0},
+        {.name = "2 clock_gettime, store of 32 bytes", .run = clock_gettime_pairs, .floor = 0},
         {.name = "LTTng-UST, 2 tracepoints", .run = lttng_spans, .floor = 0},
         {.name = "2 clock_gettime, fprintf", .run = fprintf_lines, .floor = 0}};
     memcpy(row, rows, sizeof rows);
@@ -265,13 +257,11 @@ int main(void)
     struct recording_check check = recording_finish(&recording);
 
     uint64_t expected = state[0].recorded + state[1].recorded;
-    printf(
-        "\n%llu of %llu spans read back, %llu dropped; the recorder itself measured %.1f ns\n",
-        (unsigned long long)check.spans, (unsigned long long)expected,
-        (unsigned long long)check.lost, (double)check.span_cost_ps / 1000);
+    printf("\n%llu of %llu spans read back, %llu dropped; the recorder itself measured %.1f ns\n",
+           (unsigned long long)check.spans, (unsigned long long)expected,
+           (unsigned long long)check.lost, (double)check.span_cost_ps / 1000);
     for (unsigned i = 0; i < raced; i++) {
-        race_print_results(&races[i],
-                           recording_spoilt(check, expected, text, sizeof text));
+        race_print_results(&races[i], recording_spoilt(check, expected, text, sizeof text));
         race_release(&races[i]);
     }
     return 0;

@@ -1,9 +1,5 @@
 /* System calls made by a thread that records 10 million spans: strace attaches to that thread
  * alone, so that the recorder's helper thread keeps its speed. */
-#include "harness.h"
-#include "recording.h"
-
-#include "stepscope/recorder.h"
 #include <pthread.h>
 #include <signal.h>
 #include <stdatomic.h>
@@ -14,6 +10,10 @@
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
+
+#include "harness.h"
+#include "recording.h"
+#include "stepscope/recorder.h"
 
 enum { SPANS_PER_BEAT = 4000, MOST_MS = 5000 };
 
@@ -70,8 +70,7 @@ static pid_t start_strace(int tid, const char *output)
 {
     char target[32];
     snprintf(target, sizeof target, "%d", tid);
-    prctl(PR_SET_PTRACER, PR_SET_PTRACER_ANY, 0, 0,
-          0); /* a child may trace us, under Yama too */
+    prctl(PR_SET_PTRACER, PR_SET_PTRACER_ANY, 0, 0, 0); /* a child may trace us, under Yama too */
     pid_t pid = fork();
     if (pid == 0) {
         execlp("strace", "strace", "-qq", "-o", output, "-p", target, (char *)NULL);
@@ -136,8 +135,7 @@ static long trace(struct traced *traced, const char *output)
     bool attached = await_tracer(traced->tid);
     if (!attached)
         traced->spans = 0;
-    ss_begin(traced->name,
-             0); /* the first span after a fork brings the helper thread back */
+    ss_begin(traced->name, 0); /* the first span after a fork brings the helper thread back */
     ss_end(0, 0);
     traced->may_start = true;
     pthread_join(thread, NULL);
@@ -170,8 +168,7 @@ int main(void)
         return 1;
     }
     double value = (double)calls;
-    printf("  %ld system calls, %llu spans dropped\n", calls,
-           (unsigned long long)check.lost);
+    printf("  %ld system calls, %llu spans dropped\n", calls, (unsigned long long)check.lost);
     result_print("syscalls", (struct interval){value, value, value}, 0, 0, 0,
                  recording_spoilt(check, expected, text, sizeof text));
     return 0;

@@ -4,7 +4,7 @@ an event and 20 an event as in a window; tf.summary.scalar; PyTorch's SummaryWri
 
     bench/bench_tensorboard.py BUILD      (BENCH_ROUNDS: rounds, 15 if not given)
 
-In each round all write the same number of scalars, in an order drawn anew. Ours run in the
+In each round all write the same number of scalars, in a new random order. Ours run in the
 supervisor, the others in the thread that trains: their calls are timed too. Needs
 STEPSCOPE_FRAMEWORKS_PYTHON.
 """

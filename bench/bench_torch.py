@@ -4,7 +4,7 @@
     STEPSCOPE_FRAMEWORKS_PYTHON=... bench/bench_torch.py BUILD      (BENCH_PAIRS: of each kind and length)
 
 In one process, by neighbouring pairs of steps (step_pairs.py). A step is a batch from a DataLoader, forward,
-backward, and Adam, of a perceptron, with as many rows a batch as it takes. Beside it, what the hooks of a step take
+backward, and Adam, of a perceptron, with as many rows per batch as it takes. Beside it, what the hooks of a step take
 by themselves.
 """
 
@@ -128,7 +128,7 @@ def train_transformers(rows, tick):
 
 
 def time_block(core, call, is_on):
-    """ns a call."""
+    """ns per call."""
     core.hooks_pause(not is_on)
     call()
     start = time.perf_counter_ns()

@@ -1,6 +1,6 @@
-/* A command with much to look at, for bench_supervisor.py: 20 processes of 50 threads, one of which in each
- * process works a little 10 times a second, as a loader's worker does, while the others wait. The first process
- * trains: a loop of 100 steps a second with 10 spans each.
+/* A command with much to look at, for bench_supervisor.py: 20 processes of 50 threads, one of which
+ * in each process works a little 10 times per second, as a loader's worker does, while the others
+ * wait. The first process trains: a loop of 100 steps a second with 10 spans each.
  *
  *   busy_tree SECONDS */
 #include <pthread.h>
@@ -58,8 +58,7 @@ static void start_processes(void)
 
 static void train(long seconds)
 {
-    const ss_name name =
-        ss_intern("forward", SS_STAGE_FORWARD, SS_ROLE_NONE, SS_SCOPE_NONE, NULL);
+    const ss_name name = ss_intern("forward", SS_STAGE_FORWARD, SS_ROLE_NONE, SS_SCOPE_NONE, NULL);
     const struct timespec rest = {0, 1000000000 / STEPS_PER_S};
 
     for (long step = 0; step < seconds * STEPS_PER_S; step++) {

@@ -2,8 +2,9 @@
 #ifndef BENCH_CLOCKS_H
 #define BENCH_CLOCKS_H
 
-#include "stepscope/format.h"
 #include <time.h>
+
+#include "stepscope/format.h"
 
 static inline uint64_t read_counter(void)
 {

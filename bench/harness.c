@@ -8,9 +8,7 @@
 #include <stdlib.h>
 #include <time.h>
 
-enum {
-    WAKE_UP_NS = 50000
-}; /* busy time after a pause, so that the CPU is at speed again */
+enum { WAKE_UP_NS = 50000 }; /* busy time after a pause, so that the CPU is at speed again */
 
 struct field { /* what the threads of one race share */
     struct race *race;
@@ -37,8 +35,7 @@ uint64_t bench_now_ns(void)
 unsigned bench_cpus(void)
 {
     cpu_set_t allowed;
-    return sched_getaffinity(0, sizeof allowed, &allowed) ? 1
-                                                          : (unsigned)CPU_COUNT(&allowed);
+    return sched_getaffinity(0, sizeof allowed, &allowed) ? 1 : (unsigned)CPU_COUNT(&allowed);
 }
 
 size_t bench_setting(const char *variable, size_t otherwise)
@@ -167,8 +164,7 @@ int race_run(struct race *race)
         draw_order(field.order, race->rounds, race->count);
         pthread_barrier_init(&field.pause, NULL, race->threads);
         for (unsigned t = 0; t < race->threads; t++) {
-            workers[t] =
-                (struct worker){.field = &field, .index = t, .ns = ns + t * cells};
+            workers[t] = (struct worker){.field = &field, .index = t, .ns = ns + t * cells};
             start_or_exit(&workers[t]);
         }
         for (unsigned t = 0; t < race->threads; t++)
@@ -253,8 +249,8 @@ static void print_row(const struct race *race, size_t index)
     }
     double *ns = column(race, index, index);
     struct interval median = interval_of_median(ns, race->rounds);
-    printf("  %-44s %8.2f %8.2f %8.2f", contender->name, ns[race->rounds / 20],
-           median.middle, ns[race->rounds - 1 - race->rounds / 20]);
+    printf("  %-44s %8.2f %8.2f %8.2f", contender->name, ns[race->rounds / 20], median.middle,
+           ns[race->rounds - 1 - race->rounds / 20]);
     free(ns);
     if (contender->floor != index) {
         struct interval ratio = race_ratio(race, index);
@@ -267,11 +263,9 @@ static void print_row(const struct race *race, size_t index)
 
 void race_print_table(const struct race *race)
 {
-    printf("\n%s\n%zu rounds of %zu operations, %u thread%s; ns an operation\n",
-           race->title, race->rounds, race->operations, race->threads,
-           race->threads == 1 ? "" : "s");
-    printf("  %-44s %8s %8s %8s %8s [95 %% interval]\n", "", "p5", "median", "p95",
-           "ratio");
+    printf("\n%s\n%zu rounds of %zu operations, %u thread%s; ns an operation\n", race->title,
+           race->rounds, race->operations, race->threads, race->threads == 1 ? "" : "s");
+    printf("  %-44s %8s %8s %8s %8s [95 %% interval]\n", "", "p5", "median", "p95", "ratio");
     for (size_t i = 0; i < race->count; i++) {
         printf("%2zu", i + 1);
         print_row(race, i);
@@ -296,8 +290,7 @@ void race_print_results(const struct race *race, const char *spoilt)
         const struct contender *contender = &race->contenders[i];
         if (contender->result && contender->run)
             result_print(contender->result, race_ratio(race, i), contender->target,
-                         contender->target - 1, noise_of_floor(race, contender->floor),
-                         spoilt);
+                         contender->target - 1, noise_of_floor(race, contender->floor), spoilt);
     }
 }
 
@@ -313,8 +306,8 @@ void result_print(const char *name, struct interval value, double target, double
         verdict = "ok";
     else if (value.low > target)
         verdict = "miss";
-    printf("RESULT %s %.4g %.4g %.4g %.4g %s", name, value.middle, value.low, value.high,
-           target, verdict);
+    printf("RESULT %s %.4g %.4g %.4g %.4g %s", name, value.middle, value.low, value.high, target,
+           verdict);
     if (spoilt)
         printf(" (%s)", spoilt);
     printf("\n");

@@ -1,6 +1,6 @@
 /* Times contenders against each other on a machine that is never quiet.
  *
- * In each round of a race every contender runs one block of operations, in an order drawn anew,
+ * In each round of a race every contender runs one block of operations, in a new random order,
  * so that whatever disturbs the machine for longer than a block hits all of them alike. What
  * counts is the ratio of a contender and its floor within the same round; the median over the
  * rounds is given with a 95 % interval from order statistics, which asks nothing of the
@@ -15,11 +15,10 @@
 
 struct contender {
     const char *name;
-    void (*run)(unsigned thread,
-                size_t operations); /* NULL: not raced, `absent` says why */
+    void (*run)(unsigned thread, size_t operations); /* NULL: not raced, `absent` says why */
     const char *absent;
-    size_t floor; /* index of the contender that it is compared with; its own: a floor */
-    bool twin;    /* runs the same as its floor */
+    size_t floor;       /* index of the contender that it is compared with; its own: a floor */
+    bool twin;          /* runs the same as its floor */
     const char *result; /* name of its RESULT line, NULL: shown in the table only */
     double target;      /* ratio to its floor that it must keep to */
 };
@@ -32,9 +31,8 @@ struct race {
     size_t operations; /* of a block */
     size_t warm_up;    /* operations before each block, not timed */
     size_t rounds;
-    void (*between)(
-        void);  /* before each round, by one thread while the others wait; or NULL */
-    double *ns; /* owned; of an operation, by round and contender */
+    void (*between)(void); /* before each round, by one thread while the others wait; or NULL */
+    double *ns;            /* owned; of an operation, by round and contender */
 };
 
 struct interval {

@@ -1,7 +1,5 @@
 #include "recording.h"
 
-#include "stepscope/reader.h"
-#include "stepscope/recorder.h"
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -13,6 +11,9 @@
 #include <sys/vfs.h>
 #include <time.h>
 #include <unistd.h>
+
+#include "stepscope/reader.h"
+#include "stepscope/recorder.h"
 
 enum { ROUNDS_TO_WAIT = 2, MOST_MS = 2000 };
 
@@ -47,8 +48,7 @@ const char *recording_file_system(void)
 }
 
 /* Calls visit() for every file in a directory that no one else changes. */
-static void each_file(const char *dir, void (*visit)(const char *path, void *),
-                      void *argument)
+static void each_file(const char *dir, void (*visit)(const char *path, void *), void *argument)
 {
     DIR *list = opendir(dir);
     struct dirent *entry;
@@ -85,12 +85,10 @@ static void remove_file(const char *path, void *unused)
 
 void recording_start(struct recording *recording)
 {
-    snprintf(recording->dir, sizeof recording->dir, "%s/stepscope-bench-XXXXXX",
-             recording_place());
+    snprintf(recording->dir, sizeof recording->dir, "%s/stepscope-bench-XXXXXX", recording_place());
     if (!mkdtemp(recording->dir))
         fail(recording->dir, strerror(errno));
-    struct ss_options options = {
-        .dir = recording->dir, .rank = -1, .cap_bytes = 8ull << 30};
+    struct ss_options options = {.dir = recording->dir, .rank = -1, .cap_bytes = 8ull << 30};
     if (ss_start(&options) != 0)
         fail("the recorder does not start", ss_status());
     recording->header = NULL;

@@ -3,8 +3,9 @@
 #ifndef BENCH_RECORDING_H
 #define BENCH_RECORDING_H
 
-#include "stepscope/format.h"
 #include <limits.h>
+
+#include "stepscope/format.h"
 
 struct recording {
     char dir[PATH_MAX];
@@ -28,7 +29,8 @@ const char *recording_file_system(void);
 void recording_start(struct recording *recording);
 /* How often the recorder's helper thread has come round; one memory read. */
 uint64_t recording_beats(const struct recording *recording);
-/* Returns when the recorder's helper thread has gone round twice: it is ready for the next burst. */
+/* Returns when the recorder's helper thread has gone round twice: it is ready for the next
+ * burst. */
 void recording_catch_up(const struct recording *recording);
 /* Stops the recorder, reads the run back and deletes it. */
 struct recording_check recording_finish(struct recording *recording);

@@ -5,7 +5,7 @@
 
 #include "export/export.h"
 #include "html/html_page.h"
-#include "output/report.h"
+#include "report/report.h"
 
 struct bench_run {
     struct ss_run *run;
@@ -52,7 +52,7 @@ uint64_t bench_run_iterate(struct bench_run *run)
 
 size_t bench_run_report(struct bench_run *run)
 {
-    const struct report_style style = {.columns = REPORT_COLUMNS};
+    const struct style style = {.columns = STYLE_COLUMNS};
     struct buf text = {0};
     struct sink out;
     struct feed feed;
@@ -62,13 +62,12 @@ size_t bench_run_report(struct bench_run *run)
         abort();
     feed_finish(&feed);
     struct snapshot *const snapshot = model_snapshot(feed.model);
-    const struct report_input input = {.snapshot = snapshot,
-                                       .run = run->run,
-                                       .facts = &run->facts,
-                                       .hooks = &feed.hooks};
+    struct analysis analysis;
+
     if (!snapshot || snapshot->loop_count == 0)
         abort();
-    report_text(&out, &input, &style);
+    analysis_make(&analysis, snapshot, run->run, &run->facts, &feed.hooks);
+    report_text(&out, &analysis, &style);
     sink_flush(&out);
     snapshot_free(snapshot);
     feed_release(&feed);
@@ -86,14 +85,12 @@ size_t bench_run_page(struct bench_run *run)
     struct feed feed;
 
     sink_init_buf(&out, &text);
-    if (feed_observed(&feed, run->run, &run->facts, step_courses_add, &courses,
-                      &snapshot) != 0)
+    if (snapshot_run_observed(&feed, run->run, &run->facts, step_courses_add, &courses,
+                              &snapshot) != 0)
         abort();
-    const struct report_input input = {.snapshot = snapshot,
-                                       .run = run->run,
-                                       .facts = &run->facts,
-                                       .hooks = &feed.hooks};
-    html_page_write(&out, &input, &courses);
+    struct analysis analysis;
+    analysis_make(&analysis, snapshot, run->run, &run->facts, &feed.hooks);
+    html_page_write(&out, &analysis, &courses);
     if (sink_flush(&out) != 0)
         abort();
     snapshot_free(snapshot);
@@ -116,8 +113,7 @@ uint64_t bench_run_export(struct bench_run *run, const char *format, int fd)
     return out.bytes;
 }
 
-void bench_run_export_directory(struct bench_run *run, const char *format,
-                                const char *dir)
+void bench_run_export_directory(struct bench_run *run, const char *format, const char *dir)
 {
     const struct export_format *const found = export_find(format);
     const struct export_job job = {.run = run->run, .facts = &run->facts, .force = true};

@@ -1,4 +1,5 @@
-/* What a report, or an export, costs beyond reading the run. In a file of its own: it needs the tool's insides. */
+/* What a report, or an export, costs beyond reading the run. In a file of its own: it needs the
+ * tool's insides. */
 #ifndef BENCH_REPORT_CONTENDER_H
 #define BENCH_REPORT_CONTENDER_H
 
@@ -24,8 +25,7 @@ size_t bench_run_page(struct bench_run *run);
 uint64_t bench_run_export(struct bench_run *run, const char *format, int fd);
 
 /* Exports it into a directory, in the place of what is there. */
-void bench_run_export_directory(struct bench_run *run, const char *format,
-                                const char *dir);
+void bench_run_export_directory(struct bench_run *run, const char *format, const char *dir);
 
 /* Parses a Chrome trace with simdjson; returns how many events it has. */
 uint64_t simdjson_load(const char *path);

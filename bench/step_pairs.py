@@ -1,7 +1,7 @@
 """Neighbouring steps in one process, one of each pair recorded and one not.
 
-Hooks stay in place and only hand on in the step that is not recorded: what that costs is told by
-bench_hooks.py. What counts is the median of the ratios within pairs, with its 95 % interval from order
+Hooks stay in place and only hand on in the step that is not recorded: what that costs is measured by
+bench_hooks.py. What counts is the median of the ratios within pairs, with 95 % interval from order
 statistics. Pairs of which neither step is recorded run in between: their ratio is 1 but for the noise.
 On a busy machine the ratio of CPU times says more than that of wall times; no call of ours waits."""
 
@@ -103,7 +103,7 @@ class StepPairs:
         self._settling = SETTLING
 
     def _next_pairs(self):
-        """In an order drawn anew."""
+        """In a new random order."""
         for kind, ratios in self.ratios.items():
             if (kind, 0) in self._times:
                 ratios.append([a / b for a, b in zip(self._times[kind, 0], self._times[kind, 1])])

@@ -32,12 +32,11 @@ static uint64_t length_of(struct maker *maker, uint64_t least)
     return least + maker->random % (least / 8);
 }
 
-static void add(struct maker *maker, uint32_t lane, uint16_t name, uint64_t start,
-                uint64_t end, uint8_t depth)
+static void add(struct maker *maker, uint32_t lane, uint16_t name, uint64_t start, uint64_t end,
+                uint8_t depth)
 {
-    static const char *const texts[] = {
-        "",         "next batch", "forward",       "layer",
-        "backward", "step",       "EarlyStopping", "decode"};
+    static const char *const texts[] = {"",         "next batch", "forward",       "layer",
+                                        "backward", "step",       "EarlyStopping", "decode"};
     const uint8_t nest = depth ? SS_NEST_OPEN | SS_NEST_OPAQUE | SS_STAGE_FORWARD : 0;
     const struct ss_rec_span span = {.head = {.kind = SS_KIND_SPAN,
                                               .units = 1,
@@ -51,11 +50,9 @@ static void add(struct maker *maker, uint32_t lane, uint16_t name, uint64_t star
     synth_full_span(maker->synth, lane, &span);
     if (!maker->trace)
         return;
-    fprintf(
-        maker->trace,
-        "%s{\"name\":\"%s\",\"ph\":\"X\",\"ts\":%.3f,\"dur\":%.3f,\"pid\":1,\"tid\":%u}",
-        maker->comma, texts[name], (double)start / 1e3, (double)(end - start) / 1e3,
-        lane);
+    fprintf(maker->trace,
+            "%s{\"name\":\"%s\",\"ph\":\"X\",\"ts\":%.3f,\"dur\":%.3f,\"pid\":1,\"tid\":%u}",
+            maker->comma, texts[name], (double)start / 1e3, (double)(end - start) / 1e3, lane);
     maker->comma = ",\n";
 }
 
@@ -90,8 +87,7 @@ static void add_names(struct synth *synth)
     synth_name(synth, LAYER, "layer", SS_STAGE_USER, 0, 0, "");
     synth_name(synth, BACKWARD, "backward", SS_STAGE_BACKWARD, 0, 0, "");
     synth_name(synth, UPDATE, "step", SS_STAGE_OPTIMIZER, SS_ROLE_UPDATE, 0, "Adam");
-    synth_name(synth, CALLBACK, "EarlyStopping", SS_STAGE_CALLBACK, 0, SS_SCOPE_BATCH_END,
-               "");
+    synth_name(synth, CALLBACK, "EarlyStopping", SS_STAGE_CALLBACK, 0, SS_SCOPE_BATCH_END, "");
     synth_name(synth, PRODUCE, "decode", SS_STAGE_PRODUCE, 0, 0, "");
 }
 
@@ -113,10 +109,8 @@ void training_run_make(struct training_run *made, size_t spans, bool with_trace)
             fail(made->trace);
     }
     add_names(maker.synth);
-    synth_text(maker.synth, LOOP_LANE, SS_KIND_THREAD_BEGIN, 0, maker.ticks, 1, "main",
-               "");
-    synth_text(maker.synth, LOADER_LANE, SS_KIND_THREAD_BEGIN, 0, maker.ticks, 2,
-               "loader", "");
+    synth_text(maker.synth, LOOP_LANE, SS_KIND_THREAD_BEGIN, 0, maker.ticks, 1, "main", "");
+    synth_text(maker.synth, LOADER_LANE, SS_KIND_THREAD_BEGIN, 0, maker.ticks, 2, "loader", "");
     for (made->spans = 0; made->spans < spans; made->spans += SPANS_A_STEP)
         add_step(&maker);
     synth_header(maker.synth)->end_ticks = maker.ticks;

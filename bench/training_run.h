@@ -1,5 +1,6 @@
-/* A training of known length as a run directory: a step has a wait for data, a forward with two layers in
- * it, a backward, an update and a callback, and a loader thread makes the batches beside it. */
+/* A training of known length as a run directory: a step has a wait for data, a forward with two
+ * layers in it, a backward, an update and a callback, and a loader thread makes the batches beside
+ * it. */
 #ifndef BENCH_TRAINING_RUN_H
 #define BENCH_TRAINING_RUN_H
 

@@ -48,8 +48,7 @@ static void keep_best(struct trainer *trainer)
 static void print_epoch(struct trainer *trainer)
 {
     int64_t steps = trainer->step % trainer->steps_per_epoch;
-    printf("epoch %" PRId64 "/%" PRId64 "  step %" PRId64
-           "  loss %.4f  accuracy %.2f %%  %.2f s\n",
+    printf("epoch %" PRId64 "/%" PRId64 "  step %" PRId64 "  loss %.4f  accuracy %.2f %%  %.2f s\n",
            trainer->epoch + 1, trainer->epochs, trainer->step,
            trainer->epoch_loss / (double)(steps ? steps : trainer->steps_per_epoch),
            100 * trainer->accuracy, (double)(clock_ns() - trainer->epoch_begin_ns) / 1e9);
@@ -87,10 +86,8 @@ void callbacks_run(struct trainer *trainer, enum ss_scope scope)
             continue;
         part_begin(&trainer->callbacks[i]);
         callbacks[i].run(trainer);
-        faults_hit(&trainer->faults, FAULT_SLOW_CALLBACK, trainer->step,
-                   callbacks[i].object);
-        faults_hit(&trainer->faults, FAULT_SLOW_CALLBACK_EVERY, trainer->step,
-                   callbacks[i].object);
+        faults_hit(&trainer->faults, FAULT_SLOW_CALLBACK, trainer->step, callbacks[i].object);
+        faults_hit(&trainer->faults, FAULT_SLOW_CALLBACK_EVERY, trainer->step, callbacks[i].object);
         part_end(&trainer->callbacks[i]);
     }
 }

@@ -1,11 +1,12 @@
 #include "demo.h"
 
-#include "callbacks.h"
-#include "matrix.h"
-#include "trainer.h"
 #include <errno.h>
 #include <inttypes.h>
 #include <string.h>
+
+#include "callbacks.h"
+#include "matrix.h"
+#include "trainer.h"
 
 static bool is_callback(const char *name, char *message)
 {
@@ -15,11 +16,9 @@ static bool is_callback(const char *name, char *message)
         if (strcmp(callbacks_name(i), name) == 0)
             return true;
         size_t size = strlen(list);
-        snprintf(list + size, sizeof list - size, "%s%s", i ? ", " : "",
-                 callbacks_name(i));
+        snprintf(list + size, sizeof list - size, "%s%s", i ? ", " : "", callbacks_name(i));
     }
-    snprintf(message, DEMO_MESSAGE, "there is no callback '%s'; there are %s.", name,
-             list);
+    snprintf(message, DEMO_MESSAGE, "unknown callback '%s'; available: %s.", name, list);
     return false;
 }
 
@@ -33,8 +32,7 @@ static bool is_layer(const char *name, int hidden, char *message)
             return true;
     }
     snprintf(message, DEMO_MESSAGE,
-             "there is no layer '%s'; there are hidden1 to hidden%d, and output.", name,
-             hidden);
+             "unknown layer '%s'; available: hidden1 to hidden%d, and output.", name, hidden);
     return strcmp(name, "output") == 0;
 }
 
@@ -57,8 +55,8 @@ static void print_head(const struct trainer *trainer, const char *arithmetic)
     for (int i = 0; i < settings->layers; i++)
         printf("-%d", settings->hidden[i]);
     printf("-%d to read %d digits (%s):\n%" PRId64 " %s of %d samples\n", DIGIT_CLASSES,
-           DEMO_IMAGES, arithmetic, trainer->steps,
-           trainer->steps == 1 ? "step" : "steps", trainer->batch);
+           DEMO_IMAGES, arithmetic, trainer->steps, trainer->steps == 1 ? "step" : "steps",
+           trainer->batch);
     fflush(stdout);
 }
 
@@ -70,8 +68,7 @@ static void print_end(const struct trainer *trainer, uint64_t weights)
     printf("accuracy %.2f %% after %" PRId64 " %s in %.2f s\n"
            "weights %016" PRIx64 ", losses %016" PRIx64 "\n",
            100 * trainer->accuracy, trainer->step, trainer->step == 1 ? "step" : "steps",
-           (double)(truth->loop_end_ns - truth->loop_begin_ns) / 1e9, weights,
-           trainer->losses);
+           (double)(truth->loop_end_ns - truth->loop_begin_ns) / 1e9, weights, trainer->losses);
     if (!recorded)
         puts("Not recorded. To see where the time went:\n"
              "    stepscope run -- stepscope demo");
@@ -83,8 +80,7 @@ static void write_truth(const struct trainer *trainer, uint64_t weights, FILE *f
     fprintf(file,
             "{\n  \"schema\": 1,\n  \"clock\": \"CLOCK_MONOTONIC_RAW\",\n"
             "  \"batch\": %d,\n  \"accuracy\": %.17g,\n"
-            "  \"weights\": \"%016" PRIx64 "\",\n  \"losses\": \"%016" PRIx64
-            "\",\n  \"faults\": ",
+            "  \"weights\": \"%016" PRIx64 "\",\n  \"losses\": \"%016" PRIx64 "\",\n  \"faults\": ",
             trainer->batch, trainer->accuracy, weights, trainer->losses);
     faults_write(&trainer->faults, file);
     fputs(",\n", file);
@@ -118,8 +114,7 @@ static bool is_written(FILE *file, const char *path, char *message)
     return false;
 }
 
-static enum demo_result run(const struct demo_settings *settings, FILE *truth,
-                            char *message)
+static enum demo_result run(const struct demo_settings *settings, FILE *truth, char *message)
 {
     struct trainer trainer;
     const char *arithmetic = settings->plain ? "plain C" : matrix_choose();
@@ -131,20 +126,18 @@ static enum demo_result run(const struct demo_settings *settings, FILE *truth,
     trainer_release(&trainer);
     ss_stop();
     if (!enough)
-        snprintf(message, DEMO_MESSAGE, "there is not enough memory.");
+        snprintf(message, DEMO_MESSAGE, "not enough memory.");
     return enough ? DEMO_FINE : DEMO_FAILED;
 }
 
-enum demo_result demo_run(const struct demo_settings *settings,
-                          char message[DEMO_MESSAGE])
+enum demo_result demo_run(const struct demo_settings *settings, char message[DEMO_MESSAGE])
 {
     FILE *truth = NULL;
 
     if (!targets_exist(settings, message))
         return DEMO_BAD_SETTINGS;
     if (settings->truth && !(truth = fopen(settings->truth, "we"))) {
-        snprintf(message, DEMO_MESSAGE, "cannot write %s: %s.", settings->truth,
-                 strerror(errno));
+        snprintf(message, DEMO_MESSAGE, "cannot write %s: %s.", settings->truth, strerror(errno));
         return DEMO_FAILED;
     }
     enum demo_result result = run(settings, truth, message);

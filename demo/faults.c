@@ -1,6 +1,5 @@
 #include "faults.h"
 
-#include "part.h"
 #include <inttypes.h>
 #include <signal.h>
 #include <stdlib.h>
@@ -8,6 +7,8 @@
 #include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
+
+#include "truth.h"
 
 static const char *const names[FAULT_COUNT] = {
 #define FAULT_NAME(id, name, form, size) name,
@@ -105,12 +106,10 @@ static bool is_due(enum demo_fault_id id, const struct demo_fault *fault, int64_
     }
 }
 
-void faults_hit(struct faults *faults, enum demo_fault_id id, int64_t step,
-                const char *name)
+void faults_hit(struct faults *faults, enum demo_fault_id id, int64_t step, const char *name)
 {
     const struct demo_fault *fault = &faults->wanted[id];
-    if (!fault->on || (name && strcmp(name, fault->target) != 0) ||
-        !is_due(id, fault, step))
+    if (!fault->on || (name && strcmp(name, fault->target) != 0) || !is_due(id, fault, step))
         return;
     int64_t begin_ns = clock_ns();
     spend(id, fault, step);
@@ -127,8 +126,8 @@ void faults_write(const struct faults *faults, FILE *file)
         const struct demo_fault *fault = &faults->wanted[i];
         if (!fault->on)
             continue;
-        fprintf(file, "%s\n    {\"name\": \"%s\", \"target\": \"%s\", ", separator,
-                names[i], fault->target);
+        fprintf(file, "%s\n    {\"name\": \"%s\", \"target\": \"%s\", ", separator, names[i],
+                fault->target);
         fprintf(file,
                 "\"count\": %" PRId64 ", \"ns\": %" PRId64 ", \"bytes\": %" PRId64
                 ", \"times\": %" PRId64 ", \"spent_ns\": %" PRId64 "}",

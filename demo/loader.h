@@ -1,12 +1,31 @@
-/* Makes batches on a thread of its own, a few ahead of the training. Which digits a batch holds and
- * how they are changed depends on the seed and its number alone, not on who was faster. */
+/* The data: digits, and a thread of its own that makes batches of them, a few ahead of the
+ * training. Which digits a batch holds and how they are changed depends on the seed and its number
+ * alone, not on who was faster. */
 #ifndef DEMO_LOADER_H
 #define DEMO_LOADER_H
 
-#include "digits.h"
+#include <pthread.h>
+#include <stdint.h>
+
 #include "faults.h"
 #include "truth.h"
-#include <pthread.h>
+
+/* Digits, drawn by strokes of a pen that is never quite the same. */
+
+enum { DIGIT_SIDE = 20, DIGIT_PIXELS = DIGIT_SIDE * DIGIT_SIDE, DIGIT_CLASSES = 10 };
+
+struct digits {
+    int count;
+    float *pixels; /* DIGIT_PIXELS each, 0 to 1 */
+    uint8_t *labels;
+};
+
+/* Draws `count` digits; 0, or -1 if memory is short. Release it in both cases. */
+int digits_draw(struct digits *digits, int count, uint64_t seed);
+void digits_release(struct digits *digits);
+
+/* One of them, turned, moved, stretched and made noisy at random: what a training sees. */
+void digits_augment(const struct digits *digits, int index, uint64_t seed, float *pixels);
 
 enum { LOADER_AHEAD = 4 };
 
@@ -32,8 +51,8 @@ struct loader {
 };
 
 /* 0, or -1 if memory or a thread is missing. Release it in both cases. */
-int loader_start(struct loader *loader, const struct digits *digits, int batch_size,
-                 uint64_t seed, struct faults *faults, struct truth *truth);
+int loader_start(struct loader *loader, const struct digits *digits, int batch_size, uint64_t seed,
+                 struct faults *faults, struct truth *truth);
 void loader_stop(struct loader *loader); /* ends the thread; the last batch stays valid */
 void loader_release(struct loader *loader);
 

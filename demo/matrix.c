@@ -6,9 +6,9 @@
 
 /* Of cblas.h, which need not be installed. */
 enum { CBLAS_ROW_MAJOR = 101, CBLAS_AS_IT_IS = 111, CBLAS_TURNED = 112 };
-typedef void sgemm_function(int order, int turn_a, int turn_b, int m, int n, int k,
-                            float alpha, const float *a, int stride_a, const float *b,
-                            int stride_b, float beta, float *c, int stride_c);
+typedef void sgemm_function(int order, int turn_a, int turn_b, int m, int n, int k, float alpha,
+                            const float *a, int stride_a, const float *b, int stride_b, float beta,
+                            float *c, int stride_c);
 
 static sgemm_function *sgemm;
 
@@ -26,8 +26,7 @@ const char *matrix_choose(void)
     return sgemm ? "OpenBLAS" : "plain C";
 }
 
-static void add_scaled_row(float *restrict c, const float *restrict b, float factor,
-                           int columns)
+static void add_scaled_row(float *restrict c, const float *restrict b, float factor, int columns)
 {
     for (int j = 0; j < columns; j++)
         c[j] += factor * b[j];
@@ -44,20 +43,19 @@ static float dot(const float *restrict a, const float *restrict b, int count)
             sum[lane] += a[i + lane] * b[i + lane];
     for (; i < count; i++)
         rest += a[i] * b[i];
-    return ((sum[0] + sum[4]) + (sum[1] + sum[5])) +
-           ((sum[2] + sum[6]) + (sum[3] + sum[7])) + rest;
+    return ((sum[0] + sum[4]) + (sum[1] + sum[5])) + ((sum[2] + sum[6]) + (sum[3] + sum[7])) + rest;
 }
 
-static void multiply_plain(float *c, struct matrix a, struct matrix b, int rows,
-                           int columns, int inner)
+static void multiply_plain(float *c, struct matrix a, struct matrix b, int rows, int columns,
+                           int inner)
 {
     memset(c, 0, (size_t)rows * (size_t)columns * sizeof *c);
     for (int i = 0; i < rows; i++) {
         float *row = c + (size_t)i * (size_t)columns;
         if (b.turned)
             for (int j = 0; j < columns; j++)
-                row[j] = dot(a.at + (size_t)i * (size_t)inner,
-                             b.at + (size_t)j * (size_t)inner, inner);
+                row[j] =
+                    dot(a.at + (size_t)i * (size_t)inner, b.at + (size_t)j * (size_t)inner, inner);
         else
             for (int k = 0; k < inner; k++)
                 add_scaled_row(row, b.at + (size_t)k * (size_t)columns,
@@ -67,8 +65,7 @@ static void multiply_plain(float *c, struct matrix a, struct matrix b, int rows,
     }
 }
 
-void matrix_multiply(float *c, struct matrix a, struct matrix b, int rows, int columns,
-                     int inner)
+void matrix_multiply(float *c, struct matrix a, struct matrix b, int rows, int columns, int inner)
 {
     if (!sgemm) {
         multiply_plain(c, a, b, rows, columns, inner);

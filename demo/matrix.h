@@ -16,7 +16,6 @@ struct matrix {
 };
 
 /* c (rows x columns) = a (rows x inner) * b (inner x columns) */
-void matrix_multiply(float *c, struct matrix a, struct matrix b, int rows, int columns,
-                     int inner);
+void matrix_multiply(float *c, struct matrix a, struct matrix b, int rows, int columns, int inner);
 
 #endif

@@ -1,10 +1,11 @@
 #include "network.h"
 
-#include "matrix.h"
-#include "random.h"
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+
+#include "matrix.h"
+#include "random.h"
 
 enum { PURPOSE_WEIGHTS = 3, ALIGNMENT = 64 };
 
@@ -98,8 +99,8 @@ void network_forward(struct network *network, int layer, const float *input, int
     int rectify = layer + 1 < network->count;
 
     matrix_multiply(l->output, (struct matrix){input_of(network, layer, input), false},
-                    (struct matrix){network->values + l->weights, false}, rows,
-                    l->outputs, l->inputs);
+                    (struct matrix){network->values + l->weights, false}, rows, l->outputs,
+                    l->inputs);
     for (int row = 0; row < rows; row++) {
         float *out = l->output + (size_t)row * (size_t)l->outputs;
         for (int i = 0; i < l->outputs; i++) {
@@ -141,15 +142,14 @@ float network_loss(struct network *network, const uint8_t *labels, int rows, int
     for (int row = 0; row < rows; row++) {
         size_t at = (size_t)row * (size_t)last->outputs;
         int best;
-        loss += loss_of_row(last->output + at, last->outputs, labels[row], rows,
-                            last->error + at, &best);
+        loss += loss_of_row(last->output + at, last->outputs, labels[row], rows, last->error + at,
+                            &best);
         *correct += best == labels[row];
     }
     return loss / (float)rows;
 }
 
-static void add_biases(float *restrict gradient, const float *restrict error, int rows,
-                       int outputs)
+static void add_biases(float *restrict gradient, const float *restrict error, int rows, int outputs)
 {
     memset(gradient, 0, (size_t)outputs * sizeof *gradient);
     for (int row = 0; row < rows; row++)
@@ -169,8 +169,8 @@ void network_backward(struct network *network, const float *input, int rows)
             break;
         const struct layer *before = l - 1;
         matrix_multiply(before->error, (struct matrix){l->error, false},
-                        (struct matrix){network->values + l->weights, true}, rows,
-                        l->inputs, l->outputs);
+                        (struct matrix){network->values + l->weights, true}, rows, l->inputs,
+                        l->outputs);
         for (size_t i = 0; i < (size_t)rows * (size_t)l->inputs; i++)
             before->error[i] = before->output[i] > 0 ? before->error[i] : 0;
     }
@@ -183,8 +183,7 @@ void network_update(struct network *network, float learning_rate)
                     *restrict variance = network->variance;
     const float *restrict gradients = network->gradients;
     double n = (double)++network->updates;
-    float rate = (float)(learning_rate * sqrt(1 - pow(keep_variance, n)) /
-                         (1 - pow(keep_mean, n)));
+    float rate = (float)(learning_rate * sqrt(1 - pow(keep_variance, n)) / (1 - pow(keep_mean, n)));
 
     for (size_t i = 0; i < network->parameters; i++) {
         float g = gradients[i];

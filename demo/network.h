@@ -16,8 +16,7 @@ struct network {
     struct layer *layers;
     int count, capacity; /* layers, and most rows of a pass */
     size_t parameters;
-    float *values, *gradients, *mean,
-        *variance; /* of each parameter; the last two: Adam */
+    float *values, *gradients, *mean, *variance; /* of each parameter; the last two: Adam */
     int64_t updates;
 };
 
@@ -29,8 +28,7 @@ void network_free(struct network *network);
 void network_forward(struct network *network, int layer, const float *input, int rows);
 
 /* Mean loss after a forward pass, and how many rows were right; starts the backward pass. */
-float network_loss(struct network *network, const uint8_t *labels, int rows,
-                   int *correct);
+float network_loss(struct network *network, const uint8_t *labels, int rows, int *correct);
 void network_backward(struct network *network, const float *input, int rows);
 void network_update(struct network *network, float learning_rate);
 

@@ -1,10 +1,11 @@
 #include "trainer.h"
 
-#include "callbacks.h"
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
+
+#include "callbacks.h"
 
 enum { STEPS_PER_CHECKPOINT = 100, TEST_SEED = 77 };
 
@@ -50,12 +51,10 @@ static void watch_parts(struct trainer *trainer)
 {
     const unsigned train = SS_FLAG_TRAIN;
     trainer->loop = ss_intern("train", SS_STAGE_USER, SS_ROLE_LOOP, SS_SCOPE_NONE, NULL);
-    trainer->loss_counter =
-        ss_intern("loss", SS_STAGE_USER, SS_ROLE_NONE, SS_SCOPE_NONE, NULL);
+    trainer->loss_counter = ss_intern("loss", SS_STAGE_USER, SS_ROLE_NONE, SS_SCOPE_NONE, NULL);
     trainer->draw = (struct part){.text = "draw_digits", .stage = SS_STAGE_SETUP};
     trainer->data = (struct part){.text = "next_batch", .stage = SS_STAGE_DATA};
-    trainer->forward =
-        (struct part){.text = "forward", .stage = SS_STAGE_FORWARD, .flags = train};
+    trainer->forward = (struct part){.text = "forward", .stage = SS_STAGE_FORWARD, .flags = train};
     trainer->backward =
         (struct part){.text = "backward", .stage = SS_STAGE_BACKWARD, .flags = train};
     trainer->update = (struct part){.text = "step",
@@ -68,9 +67,8 @@ static void watch_parts(struct trainer *trainer)
                                   .role = SS_ROLE_EVAL_CALL,
                                   .flags = SS_FLAG_EVAL};
     trainer->checkpoint = (struct part){.text = "save", .stage = SS_STAGE_CHECKPOINT};
-    struct part *all[] = {&trainer->draw,      &trainer->data,   &trainer->forward,
-                          &trainer->backward,  &trainer->update, &trainer->eval,
-                          &trainer->checkpoint};
+    struct part *all[] = {&trainer->draw,   &trainer->data, &trainer->forward,   &trainer->backward,
+                          &trainer->update, &trainer->eval, &trainer->checkpoint};
     for (size_t i = 0; i < sizeof all / sizeof all[0]; i++)
         truth_watch(&trainer->truth, all[i]);
     watch_layers(trainer);
@@ -103,9 +101,9 @@ static int make_network(struct trainer *trainer)
     for (int i = 0; i < settings->layers; i++)
         sizes[i + 1] = settings->hidden[i];
     sizes[settings->layers + 1] = DIGIT_CLASSES;
-    trainer->network = network_new(
-        sizes, settings->layers + 1,
-        trainer->batch > TRAINER_ROWS ? trainer->batch : TRAINER_ROWS, settings->seed);
+    trainer->network =
+        network_new(sizes, settings->layers + 1,
+                    trainer->batch > TRAINER_ROWS ? trainer->batch : TRAINER_ROWS, settings->seed);
     if (trainer->network)
         trainer->best = calloc(trainer->network->parameters, sizeof *trainer->best);
     return trainer->best ? 0 : -1;
@@ -121,8 +119,8 @@ int trainer_init(struct trainer *trainer, const struct demo_settings *settings)
     if (draw_digits(trainer) || make_network(trainer))
         return -1;
     trainer->checkpoint_fd = memfd_create("checkpoint", MFD_CLOEXEC);
-    return loader_start(&trainer->loader, &trainer->digits, trainer->batch,
-                        settings->seed, &trainer->faults, &trainer->truth);
+    return loader_start(&trainer->loader, &trainer->digits, trainer->batch, settings->seed,
+                        &trainer->faults, &trainer->truth);
 }
 
 void trainer_release(struct trainer *trainer)
@@ -146,12 +144,10 @@ static void forward(struct trainer *trainer, const struct batch *batch)
     for (int i = 0; i < trainer->network->count; i++) {
         part_begin(&trainer->layers[i]);
         network_forward(trainer->network, i, batch->pixels, trainer->batch);
-        faults_hit(&trainer->faults, FAULT_HEAVY_LAYER, trainer->step,
-                   trainer->layer_names[i]);
+        faults_hit(&trainer->faults, FAULT_HEAVY_LAYER, trainer->step, trainer->layer_names[i]);
         part_end(&trainer->layers[i]);
     }
-    trainer->loss =
-        network_loss(trainer->network, batch->labels, trainer->batch, &correct);
+    trainer->loss = network_loss(trainer->network, batch->labels, trainer->batch, &correct);
     faults_hit(&trainer->faults, FAULT_LONG_WARM_UP, trainer->step, NULL);
     faults_hit(&trainer->faults, FAULT_GROWING_STEP, trainer->step, NULL);
     part_end(&trainer->forward);
@@ -243,8 +239,8 @@ static void train_epoch(struct trainer *trainer)
 void trainer_run(struct trainer *trainer)
 {
     truth_loop_begin(&trainer->truth);
-    ss_plan((uint64_t)trainer->steps, (uint64_t)trainer->epochs,
-            (uint64_t)trainer->steps_per_epoch, (uint64_t)trainer->batch);
+    ss_plan((uint64_t)trainer->steps, (uint64_t)trainer->epochs, (uint64_t)trainer->steps_per_epoch,
+            (uint64_t)trainer->batch);
     ss_loop_begin(trainer->loop);
     for (; trainer->epoch < trainer->epochs; trainer->epoch++)
         train_epoch(trainer);

@@ -2,8 +2,10 @@
 #ifndef DEMO_TRAINER_H
 #define DEMO_TRAINER_H
 
+#include "faults.h"
 #include "loader.h"
 #include "network.h"
+#include "truth.h"
 
 enum { TRAINER_TEST_IMAGES = 2000, TRAINER_CALLBACKS = 5, TRAINER_ROWS = 250 };
 
@@ -22,8 +24,8 @@ struct trainer {
     float *best; /* parameters of the best epoch, kept by a callback */
 
     ss_name loop, loss_counter;
-    struct part draw, data, forward, layers[DEMO_LAYERS + 1], backward, update, eval,
-        checkpoint, callbacks[TRAINER_CALLBACKS];
+    struct part draw, data, forward, layers[DEMO_LAYERS + 1], backward, update, eval, checkpoint,
+        callbacks[TRAINER_CALLBACKS];
     char layer_names[DEMO_LAYERS + 1][DEMO_NAME];
 
     float learning_rate, loss, gradient_norm;

@@ -13,8 +13,7 @@ static bool is_of_the_loop(enum ss_stage stage)
 
 void truth_watch(struct truth *truth, struct part *part)
 {
-    part->name =
-        ss_intern(part->text, part->stage, part->role, part->scope, part->object);
+    part->name = ss_intern(part->text, part->stage, part->role, part->scope, part->object);
     if (is_of_the_loop(part->stage)) {
         part->stage_ns = &truth->stage_ns[part->stage];
         part->stage_unsure_ns = &truth->unsure_ns;
@@ -55,8 +54,7 @@ static bool make_room(struct truth *truth)
     if (truth->count < truth->capacity)
         return true;
     int64_t capacity = truth->capacity ? 2 * truth->capacity : 1024;
-    struct truth_step *steps =
-        realloc(truth->steps, (size_t)capacity * sizeof *truth->steps);
+    struct truth_step *steps = realloc(truth->steps, (size_t)capacity * sizeof *truth->steps);
     if (!steps) {
         truth->out_of_memory = true;
         return false;
@@ -73,8 +71,7 @@ static void end_at(struct truth *truth, int64_t now_ns)
 
     for (int i = 0; i < SS_STAGE_COUNT; i++)
         spent[i] = truth->stage_ns[i] - truth->at_start_ns[i];
-    step->wall_ns =
-        now_ns - step->start_ns - spent[SS_STAGE_EVAL] - spent[SS_STAGE_CHECKPOINT];
+    step->wall_ns = now_ns - step->start_ns - spent[SS_STAGE_EVAL] - spent[SS_STAGE_CHECKPOINT];
     step->data_ns = spent[SS_STAGE_DATA];
     step->forward_ns = spent[SS_STAGE_FORWARD];
     step->backward_ns = spent[SS_STAGE_BACKWARD];
@@ -108,8 +105,7 @@ void truth_step_end(struct truth *truth)
         end_at(truth, clock_ns());
 }
 
-static void write_column(const struct truth *truth, FILE *file, const char *name,
-                         size_t offset)
+static void write_column(const struct truth *truth, FILE *file, const char *name, size_t offset)
 {
     fprintf(file, "    \"%s\": [", name);
     for (int64_t i = 0; i < truth->count; i++) {
@@ -126,11 +122,9 @@ static void write_part(const struct part *part, FILE *file)
 #define STAGE_TEXT(id, number, text, meaning) [number] = text,
         SS_STAGES(STAGE_TEXT)};
 
-    fprintf(file, "    {\"name\": \"%s\", \"object\": \"%s\", \"stage\": \"%s\", ",
-            part->text, part->object ? part->object : "", stages[part->stage]);
-    fprintf(file,
-            "\"count\": %" PRId64 ", \"total_ns\": %" PRId64 ", \"unsure_ns\": %" PRId64
-            "}",
+    fprintf(file, "    {\"name\": \"%s\", \"object\": \"%s\", \"stage\": \"%s\", ", part->text,
+            part->object ? part->object : "", stages[part->stage]);
+    fprintf(file, "\"count\": %" PRId64 ", \"total_ns\": %" PRId64 ", \"unsure_ns\": %" PRId64 "}",
             part->count, part->total_ns, part->unsure_ns);
 }
 
@@ -138,8 +132,8 @@ void truth_write(const struct truth *truth, FILE *file)
 {
     fprintf(file,
             "  \"loop\": {\"begin_ns\": %" PRId64 ", \"end_ns\": %" PRId64
-            ", \"waited_ns\": %" PRId64 ", \"eval_ns\": %" PRId64
-            ", \"checkpoint_ns\": %" PRId64 "},\n",
+            ", \"waited_ns\": %" PRId64 ", \"eval_ns\": %" PRId64 ", \"checkpoint_ns\": %" PRId64
+            "},\n",
             truth->loop_begin_ns, truth->loop_end_ns, truth->waited_ns,
             truth->stage_ns[SS_STAGE_EVAL], truth->stage_ns[SS_STAGE_CHECKPOINT]);
     fputs("  \"steps\": {\n", file);

@@ -1,14 +1,15 @@
 /* A training loop in C that records itself: a loader, a model, an optimizer, a callback. The model
- * fits a line to noisy points, so that there is something to train; see include/stepscope/recorder.h.
+ * fits a line to noisy points, so that there is something to train; see
+ * include/stepscope/recorder.h.
  *
  *     loop [DIRECTORY [STEPS]]
  *
  * Without a directory it records only under `stepscope run` (STEPSCOPE_RUN). */
-#include "stepscope/recorder.h"
-
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
+
+#include "stepscope/recorder.h"
 
 enum { BATCH = 256, DEFAULT_STEPS = 300, STEPS_PER_EPOCH = 100 };
 
@@ -33,10 +34,9 @@ static void intern_names(void)
     names.data = name("next_batch", SS_STAGE_DATA);
     names.forward = name("forward", SS_STAGE_FORWARD);
     names.backward = name("backward", SS_STAGE_BACKWARD);
-    names.update =
-        ss_intern("step", SS_STAGE_OPTIMIZER, SS_ROLE_UPDATE, SS_SCOPE_NONE, "SGD");
-    names.log = ss_intern("on_batch_end", SS_STAGE_CALLBACK, SS_ROLE_NONE,
-                          SS_SCOPE_BATCH_END, "PrintLoss");
+    names.update = ss_intern("step", SS_STAGE_OPTIMIZER, SS_ROLE_UPDATE, SS_SCOPE_NONE, "SGD");
+    names.log =
+        ss_intern("on_batch_end", SS_STAGE_CALLBACK, SS_ROLE_NONE, SS_SCOPE_BATCH_END, "PrintLoss");
     names.eval = name("evaluate", SS_STAGE_EVAL);
     names.loss = name("loss", SS_STAGE_USER);
 }
@@ -100,17 +100,15 @@ static void train(struct model *m, int steps)
     ss_plan((unsigned)steps, (unsigned)(steps / STEPS_PER_EPOCH), STEPS_PER_EPOCH, BATCH);
     ss_loop_begin(names.loop);
     for (int i = 0; i < steps; i++) {
-        if (i % STEPS_PER_EPOCH == 0) {
+        if (i % STEPS_PER_EPOCH == 0)
             ss_epoch_begin((unsigned)(i / STEPS_PER_EPOCH));
-        }
         ss_step(BATCH);
         double loss = train_step(m);
         {
             SS_SPAN(names.log);
             ss_counter(names.loss, loss);
-            if (i % STEPS_PER_EPOCH == 0) {
+            if (i % STEPS_PER_EPOCH == 0)
                 printf("step %d: loss %.5f\n", i, loss);
-            }
         }
         if ((i + 1) % STEPS_PER_EPOCH == 0) {
             ss_epoch_end(0);
@@ -131,9 +129,8 @@ int main(int argc, char **argv)
     intern_names();
     if (argc > 1) {
         options.dir = argv[1];
-        if (ss_start(&options) != 0) {
+        if (ss_start(&options) != 0)
             fprintf(stderr, "loop: not recorded: %s\n", ss_status());
-        }
     }
     train(&model, steps);
     ss_mark(names.loop, "trained");

@@ -3,8 +3,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "doctor/checks.h"
 #include "doctor/interpreters.h"
-#include "doctor/mount_text.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
@@ -19,8 +19,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     if (size > 0)
         memcpy(text, data, size);
     text[size] = '\0';
-    if (mount_text_type(text, "/data/with blank/runs", type, sizeof type) !=
-        (type[0] != '\0'))
+    if (mount_text_type(text, "/data/with blank/runs", type, sizeof type) != (type[0] != '\0'))
         abort();
     if (interpreters_parse(text, &python) && python.path[0] != '/')
         abort();

@@ -12,8 +12,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     struct proc_process process;
     uint64_t a, b;
     double limit;
-    char path[32],
-        *text = malloc(size + 1); /* its own, so that reading beyond it shows */
+    char path[32], *text = malloc(size + 1); /* its own, so that reading beyond it shows */
 
     if (!text)
         abort();
@@ -21,6 +20,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     text[size] = '\0';
     (void)proc_text_cpus(text, &cpus);
     (void)proc_text_process(text, &process);
+    proc_text_name(text, path, sizeof path);
+    if (strlen(path) >= sizeof path)
+        abort();
     (void)proc_text_pressure(text, &a, &b);
     (void)proc_text_schedstat(text, &a, &b);
     (void)proc_text_field(text, "MemAvailable", &a);

@@ -24,8 +24,7 @@ struct image {
 
 static void put_header(struct image *image)
 {
-    const struct ss_file_header header = {.magic = SS_FILE_MAGIC,
-                                          .version = SS_FORMAT_VERSION,
+    const struct ss_file_header header = {.version = SS_FORMAT_VERSION,
                                           .min_reader = SS_FORMAT_MIN_READER,
                                           .segment_bytes = SS_SEGMENT_BYTES,
                                           .block_bytes = SS_BLOCK_BYTES,
@@ -37,6 +36,8 @@ static void put_header(struct image *image)
                                           .state = SS_FILE_OPEN};
 
     memcpy(image->bytes, &header, sizeof header);
+    memcpy(image->bytes + offsetof(struct ss_file_header, magic), SS_FILE_MAGIC,
+           sizeof header.magic);
     image->size = sizeof header;
 }
 
@@ -73,8 +74,7 @@ static void read_images(const uint8_t *data, size_t size, size_t first)
 {
     const struct image a = make_image(data, first);
     const struct image b = make_image(data + first, size - first);
-    const struct ss_blob blobs[] = {{"a.ssp", a.bytes, a.size},
-                                    {"b.ssp", b.bytes, b.size}};
+    const struct ss_blob blobs[] = {{"a.ssp", a.bytes, a.size}, {"b.ssp", b.bytes, b.size}};
 
     exercise_files(blobs, first < size ? 2 : 1);
     free(a.bytes);
@@ -84,8 +84,7 @@ static void read_images(const uint8_t *data, size_t size, size_t first)
 static void read_manifest(const uint8_t *data, size_t size)
 {
     const struct image image = make_image(NULL, 0);
-    const struct ss_blob blobs[] = {{"manifest", data, size},
-                                    {"a.ssp", image.bytes, image.size}};
+    const struct ss_blob blobs[] = {{"manifest", data, size}, {"a.ssp", image.bytes, image.size}};
 
     exercise_files(blobs, 2);
     free(image.bytes);

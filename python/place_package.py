@@ -7,7 +7,7 @@
     place_package.py --compile TARGET      the same, where `meson install` has put them
 
 Compiled files are of the kind that is never compared with its source: an interpreter that starts
-under `stepscope run` has to be quick. They are made anew whenever a source changes.
+under `stepscope run` has to be quick. They are rewritten whenever a source changes.
 """
 
 import os

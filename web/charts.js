@@ -12,36 +12,8 @@ function colour(name) {
   return getComputedStyle(document.documentElement).getPropertyValue(`--${name}`).trim();
 }
 
-const stageColours = {
-  other: "grey", data: "orange", transfer: "yellow", forward: "sky", backward: "blue",
-  optimizer: "green", compute: "sky", comm: "purple", sync: "yellow", callback: "vermillion",
-  compile: "purple", setup: "vermillion", gc: "blue",
-};
-const hatched = new Set(["compute", "sync", "compile", "setup", "gc"]);
 const lineColours = ["blue", "vermillion", "green", "purple", "orange", "sky", "grey", "ink"];
 const lineDashes = [[], [7, 3], [2, 2], [8, 2, 2, 2]];
-
-function stageColour(name) {
-  return colour(stageColours[name] || "grey");
-}
-
-function stageFill(name) {
-  const plain = stageColour(name);
-  if (!hatched.has(name))
-    return plain;
-  const tile = document.createElement("canvas");
-  tile.width = tile.height = 8;
-  const pen = tile.getContext("2d");
-  pen.fillStyle = plain;
-  pen.fillRect(0, 0, 8, 8);
-  pen.strokeStyle = colour("hatch");
-  pen.lineWidth = 1.5;
-  pen.beginPath();
-  pen.moveTo(-1, 9);
-  pen.lineTo(9, -1);
-  pen.stroke();
-  return pen.createPattern(tile, "repeat");
-}
 
 /* Times at which values change, and the column that holds from there on; null where none does. */
 function timeline(found) {
@@ -130,13 +102,33 @@ function powers(from, to) {
   return found;
 }
 
-/* A band with a line in it. If some steps take so long that the others would lie on the ground, the
- * axis is logarithmic: src/html/html_steps.c has decided that. */
+/* A mark at the upper edge where a step is beyond it. */
+function markBeyond(plot, values) {
+  const { ctx, bbox } = plot;
+  const size = 5 * devicePixelRatio;
+  ctx.fillStyle = colour("alarm");
+  values.forEach((value, i) => {
+    const [times] = plot.data;
+    const x = plot.valToPos((times[i] + (times[i + 1] ?? times[i])) / 2, "x", true);
+    if (!(value > plot.scales.y.max) || x < bbox.left || x > bbox.left + bbox.width)
+      return;
+    ctx.beginPath();
+    ctx.moveTo(x, bbox.top - size);
+    ctx.lineTo(x + size * 0.7, bbox.top);
+    ctx.lineTo(x - size * 0.7, bbox.top);
+    ctx.fill();
+  });
+}
+
+const upTo = top => (plot, low, high) => [0, Math.min(high > 0 ? high * 1.05 : 1, top)];
+
+/* A band with a line in it. The axis ends where src/html/html_steps.c says, so that a few slow steps do
+ * not press all others to the ground; on request it is logarithmic and has all. */
 function stepsChart(place, data, selection) {
-  const { bottom, top } = data.steps;
+  const { bottom, top, log_top: logTop } = data.steps;
   const band = colour("sky");
   const line = { ...stepped(), value: (plot, v) => milliseconds(v) };
-  const pick = (held, value) => held.map(column => column && Math.max(bottom, value(column)));
+  const pick = (held, value) => held.map(column => column && Math.max(data.log ? bottom : 0, value(column)));
   return columnChart(place, data, selection, 180, {
     lines: () => [
       { ...line, label: "longest", stroke: band, width: 1 },
@@ -150,9 +142,12 @@ function stepsChart(place, data, selection) {
     ],
     more: options => {
       options.bands = [{ series: [1, 2], fill: band + "8c" }];
-      if (bottom > 0) {
-        options.scales.y = { distr: 3, range: [bottom, top] };
-        options.axes[1].splits = () => powers(bottom, top);
+      options.hooks.draw = [plot => markBeyond(plot, plot.data[1])];
+      if (data.log) {
+        options.scales.y = { distr: 3, range: [bottom, logTop] };
+        options.axes[1].splits = () => powers(bottom, logTop);
+      } else {
+        options.scales.y.range = upTo(top);
       }
     },
   });
@@ -173,17 +168,18 @@ function stackChart(place, data, selection) {
   const shown = stages.map((stage, k) => k)
     .filter(k => stages[k].mean.some(v => v > 0)).reverse();
   const own = (column, k) => column ? column.stages[k] / column.steps : null;
-  const upTo = (column, top) =>
+  const sumTo = (column, top) =>
     shown.filter(k => k <= top).reduce((sum, k) => sum + own(column, k), 0);
   return columnChart(place, data, selection, 140, {
     lines: held => shown.map(k => ({
-      ...stepped(), label: stages[k].name, width: 0, fill: stageFill(stages[k].name),
+      ...stepped(), label: stages[k].name, width: 0, fill: colour(stages[k].name),
       value: (plot, v, column, i) => i == null ? "-" : milliseconds(own(held(i), k)),
     })),
-    values: held => shown.map(top => held.map(column => column && upTo(column, top))),
+    values: held => shown.map(top => held.map(column => column && sumTo(column, top))),
     more: options => {
-      const fill = (plot, i) => i > 0 ? stageColour(stages[shown[i - 1]].name) : null;
+      const fill = (plot, i) => i > 0 ? colour(stages[shown[i - 1]].name) : null;
       options.legend.markers = { fill };
+      options.scales.y.range = upTo(data.steps.top);
     },
   });
 }

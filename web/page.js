@@ -36,7 +36,7 @@ function describe(steps, from, to) {
     `${milliseconds(all.total / all.steps)}; ${shares.join(", ")}`;
 }
 
-function makeBrush(data, selection) {
+function makeBrush(data, selection, redraw) {
   const bar = document.getElementById("brush");
   const output = document.createElement("output");
   const controls = [
@@ -46,7 +46,13 @@ function makeBrush(data, selection) {
     button("\u2192", "later", () => selection.move(0.5)),
     button("all", "show all of it", () => selection.clear()),
   ];
-  bar.append(output, ...controls);
+  const log = button("log", "logarithmic axis of step times", () => {
+    data.log = !data.log;
+    log.setAttribute("aria-pressed", String(data.log));
+    redraw();
+  });
+  log.setAttribute("aria-pressed", "false");
+  bar.append(output, ...controls, log);
   bar.hidden = false;
   selection.watch((from, to) => {
     output.textContent = selection.range ? describe(data.steps, from, to)
@@ -88,6 +94,7 @@ function showCharts(data, selection) {
         plot.setSize({ width: place.clientWidth, height: plot.height });
     }
   }).observe(document.body);
+  return redraw;
 }
 
 /* Links to sections leave the selection in the address alone. */
@@ -117,8 +124,7 @@ function offerReport() {
 const data = read("data");
 if (data) {
   const selection = new Selection(data.begin, data.end);
-  showCharts(data, selection);
-  makeBrush(data, selection);
+  makeBrush(data, selection, showCharts(data, selection));
   selection.watch(dimSteps);
   selection.change(data.begin, data.end);
   selection.read();

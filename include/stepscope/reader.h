@@ -7,9 +7,10 @@
 #ifndef STEPSCOPE_READER_H
 #define STEPSCOPE_READER_H
 
+#include <stdbool.h>
+
 #include "stepscope/error.h"
 #include "stepscope/format.h"
-#include <stdbool.h>
 #ifdef __cplusplus
 extern "C" {
 #endif
@@ -50,6 +51,7 @@ struct ss_process {
     int64_t start_realtime_ns;
     uint64_t cap_bytes;
     uint64_t file_bytes;
+    uint64_t unpacked_bytes; /* the same, or more if the file is packed */
     uint32_t span_cost_ps;
     uint64_t helper_cpu_ns;
     int recorder_error;         /* SS_E code that the recorder left in the file */
@@ -57,8 +59,7 @@ struct ss_process {
     uint32_t names;             /* ids 0 .. names-1 */
     uint32_t calibrations;
     double ticks_per_s;
-    int64_t
-        clock_jump_ns; /* largest step between two calibrations, against the line so far */
+    int64_t clock_jump_ns;  /* largest step between two calibrations, against the line so far */
     double clock_drift_ppm; /* largest change of rate between two calibrations */
     bool clock_suspect;     /* a jump over 1 ms, or over 50 ppm */
     uint64_t reused_records, reused_by_stage[SS_STAGE_SLOTS]; /* given up at the cap */
@@ -80,28 +81,25 @@ struct ss_name_info {
     uint8_t stage, role, scope;
 };
 
-/* One record. Which fields count: docs/format.md section 5; the others are 0. Texts and frames
+/* One record. Which fields count: docs/format.md (format 5); the others are 0. Texts and frames
  * stay valid until the next call on the same cursor. */
 struct ss_record {
-    ss_ns
-        time_ns; /* a span's end, or the time of the record; never decreases within a lane */
+    ss_ns time_ns; /* a span's end, or the time of the record; never decreases within a lane */
     ss_ns start_ns, end_ns;
     uint32_t lane;
     uint32_t tid;   /* the thread that recorded it; SAMPLE: the thread sampled */
     uint32_t owner; /* counts the threads of this lane, from 1; 0: before the first */
     uint16_t name, flags;
     uint8_t kind, stage, depth, nest;
-    uint32_t
-        gaps; /* places of its lane before it where records are missing; not dropped ones,
-                      which LOST tells of */
+    uint32_t gaps; /* places of its lane before it where records are missing; not dropped ones,
+                           which LOST tells of */
     union {
-        int64_t arg;      /* SPAN, PERTURBED, LOST */
-        uint64_t samples; /* STEP */
-        uint64_t epoch;   /* EPOCH_* */
-        double value;     /* COUNTER, SYSTEM */
-        uint64_t plan[4]; /* steps, epochs, steps per epoch, batch */
-        int64_t
-            clocks[3]; /* CALIBRATION: raw ns, realtime ns, ticks that the reading took */
+        int64_t arg;       /* SPAN, PERTURBED, LOST */
+        uint64_t samples;  /* STEP */
+        uint64_t epoch;    /* EPOCH_* */
+        double value;      /* COUNTER, SYSTEM */
+        uint64_t plan[4];  /* steps, epochs, steps per epoch, batch */
+        int64_t clocks[3]; /* CALIBRATION: raw ns, realtime ns, ticks that the reading took */
         struct {
             struct ss_text a, b;
             uint32_t id, line;
@@ -119,11 +117,11 @@ struct ss_record {
 
 enum ss_loss_kind {
     SS_LOSS_TRUNCATED, /* the file ends inside its last segment or header */
-    SS_LOSS_HEADER,  /* a file header, lane block or segment header that makes no sense */
-    SS_LOSS_RECORDS, /* the rest of a segment after a record that makes no sense */
-    SS_LOSS_ORDER,   /* two segments with the same place in a lane: one was ignored */
-    SS_LOSS_FILE,    /* a file that cannot be opened, or is of another version */
-    SS_LOSS_CHANGED  /* a segment was given away while it was being read */
+    SS_LOSS_HEADER,    /* a file header, lane block or segment header that is invalid */
+    SS_LOSS_RECORDS,   /* the rest of a segment after an invalid record */
+    SS_LOSS_ORDER,     /* two segments with the same place in a lane: one was ignored */
+    SS_LOSS_FILE,      /* a file that cannot be opened, or is of another version */
+    SS_LOSS_CHANGED    /* a segment was given away while it was being read */
 };
 
 struct ss_loss {
@@ -151,8 +149,7 @@ SS_API const struct ss_lane *ss_run_lane(const struct ss_run *run, size_t index)
 SS_API const struct ss_name_info *ss_run_name(const struct ss_run *run, size_t process,
                                               uint32_t id);
 /* Value of a key of the process (command, host, ...) or of the run's manifest (SIZE_MAX). */
-SS_API struct ss_text ss_run_info(const struct ss_run *run, size_t process,
-                                  const char *key);
+SS_API struct ss_text ss_run_info(const struct ss_run *run, size_t process, const char *key);
 /* Walks those keys: false after the last. */
 SS_API bool ss_run_info_at(const struct ss_run *run, size_t process, size_t index,
                            struct ss_text *key, struct ss_text *value);
@@ -162,8 +159,7 @@ SS_API const struct ss_loss *ss_run_loss(const struct ss_run *run, size_t index)
 
 /* Spans open on a lane now (or at its end), outermost first; returns how many, at most max;
  * 0 as well if memory is short. */
-SS_API size_t ss_run_open_spans(struct ss_run *run, size_t lane, struct ss_record *out,
-                                size_t max);
+SS_API size_t ss_run_open_spans(struct ss_run *run, size_t lane, struct ss_record *out, size_t max);
 
 /* A cursor over one lane, or over all lanes in time order (SS_ALL_LANES). After the last record
  * of a lane whose process has ended, spans still open are given as ended there, UNFINISHED.

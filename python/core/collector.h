@@ -2,8 +2,9 @@
 #ifndef COLLECTOR_H
 #define COLLECTOR_H
 
-#include "base/compiler.h"
 #include <stdatomic.h>
+
+#include "base/compiler.h"
 
 extern atomic_int collector_check_is_due; /* someone may have emptied the list */
 
@@ -16,12 +17,11 @@ static inline void collector_ask_for_check(void)
 /* With the GIL. If our function is gone, it is put there again and the run says so. */
 void collector_check(void);
 
-/* For whoever sees events, with the GIL. */
+/* For code that sees events, with the GIL. */
 static inline void collector_poke(void)
 {
-    if (UNLIKELY(atomic_load_explicit(&collector_check_is_due, memory_order_relaxed))) {
+    if (UNLIKELY(atomic_load_explicit(&collector_check_is_due, memory_order_relaxed)))
         collector_check();
-    }
 }
 
 #endif

@@ -1,25 +1,24 @@
-/* How long a device takes for what it is told to do in a call, by events of CUDA in the stream that
+/* How long a device takes for the work it gets in a call, by events of CUDA in the stream that
  * the call works on. Off unless STEPSCOPE_DEVICE_EVENTS is set: each call costs two events.
  *
- * Two events enclose the outermost call of a row with `device`. They are looked at, never waited for, when the
- * same thread begins a later call; what has ended then becomes a span "device: STAGE" on the thread's
- * lane, flagged `producer`: the device works beside the loop. Calls come out in the order in which
- * they began. Only one thread of a process, the first one, and one context have events.
+ * Two events enclose the outermost call of a row with `device`. They are looked at, never waited
+ * for, when the same thread begins a later call; what has ended then becomes a span "device: STAGE"
+ * on the thread's lane, flagged `producer`: the device works in parallel with the loop. Calls come
+ * out in the order in which they began. Only one thread of a process, the first one, and one
+ * context have events.
  *
- * How exact: a length is the device's own, from the first to the last thing that it did for the call, with the
- * time in which it had nothing to do in between, to 0.5 us. Where it lies in time is known between
- * bounds: it did not begin before the host told it to, did not end before it was last seen at work,
- * and had ended when that was seen. Inside of these its distance from the call before, which the
- * device tells too, is kept.
+ * How exact: a length is the device's own, from the first to the last thing that it did for the
+ * call, with the time in which it had nothing to do in between, to 0.5 us. Where it lies in time is
+ * known between bounds: it did not begin before the host told it to, did not end before it was last
+ * seen at work, and had ended when that was seen. Inside these its distance from the call
+ * before, which the device tells too, is kept.
  *
- * While a graph is captured nothing is done, as that would break the capture; nor in forked children, where CUDA
- * does not work. The first error turns all of it off, and the run says so. */
+ * While a graph is captured nothing is done, as that would break the capture; nor in forked
+ * children, where CUDA does not work. The first error turns all of it off, and the run says so. */
 #ifndef PYTHON_DEVICE_EVENTS_H
 #define PYTHON_DEVICE_EVENTS_H
 
 #include "hook.h"
-
-extern bool device_events_are_on;
 
 /* device_events_start(get_device, get_stream): a device is in use. get_stream(get_device()) is the
  * handle of the stream that this thread works on. Nothing happens if they are not wanted. */

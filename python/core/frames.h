@@ -1,15 +1,16 @@
 /* The stacks of Python threads of this process, taken by another thread without the GIL.
  *
- * While a stack is read, its thread goes on. So it is read twice: the first look finds the frames and
- * whatever is not known yet about their code, the second one, a single system call, is the sample. It
- * counts only if the frames are linked as they were and their code is what it was before and is
- * afterwards. The innermost frame may have changed meanwhile: a short function must not be seen less
- * often than a long one. A frame that is still being made has called nobody yet, but for a few cases that are looked at
- * once more. What does not fit is looked at again a few times and then given up.
+ * While a stack is read, its thread goes on. So it is read twice: the first look finds the frames
+ * and whatever is not known yet about their code, the second one, a single system call, is the
+ * sample. It counts only if the frames are linked as they were and their code is what it was before
+ * and is afterwards. The innermost frame may have changed since: a short function must not be
+ * seen less often than a long one. A frame that is still being made has called nothing yet, but for
+ * a few cases that are looked at once more. What does not fit is looked at again a few times and
+ * then given up.
  *
- * A thread is mostly where it was last time, but for its innermost frames. Then the last sample was the
- * first look, and one system call does for the second one and for the check of the code: it reads its
- * pieces of memory in order.
+ * A thread is mostly where it was last time, but for its innermost frames. Then the last sample was
+ * the first look, and one system call does for the second one and for the check of the code: it
+ * reads its pieces of memory in order.
  *
  * One thread at a time may use a struct frames. */
 #ifndef FRAMES_H
@@ -26,6 +27,8 @@ struct frame {
     uintptr_t address, previous, code;
     uintptr_t instruction; /* its address, or its number */
     unsigned char owner;
+    int32_t
+        copy;  /* of the instructions; 0: those of the code object, or the version has no copies */
     bool runs; /* or the version does not say */
 };
 
@@ -33,7 +36,7 @@ struct frame {
 struct frames_view {
     uintptr_t thread;    /* its state */
     uintptr_t tid_place; /* where its id of the kernel is; 0: in the state */
-    uintptr_t place; /* where the address of its innermost frame is; 0: in the state */
+    uintptr_t place;     /* where the address of its innermost frame is; 0: in the state */
     uintptr_t top;
     size_t count;
     struct frame frame[FRAMES_DEPTH];
@@ -76,7 +79,6 @@ void frames_release(struct frames *frames);
 /* Looks again which threads there are. */
 void frames_find_threads(struct frames *frames);
 
-enum frames_result frames_take(struct frames *frames, uint32_t tid,
-                               struct frames_stack *stack);
+enum frames_result frames_take(struct frames *frames, uint32_t tid, struct frames_stack *stack);
 
 #endif

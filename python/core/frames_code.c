@@ -1,18 +1,18 @@
-#include "core.h"
-
 #include "frames_code.h"
 
-#include "frames_lines.h"
-#include "frames_text.h"
-#include "stepscope/format.h"
+#include "core.h"
+
 #include <stdlib.h>
+
+#include "frames_bytecode.h"
+#include "frames_memory.h"
+#include "stepscope/format.h"
 
 enum {
     FUNCTION_MOST = 255,
     FILE_MOST = 1023,
     LINES_MOST = 256 * 1024, /* of a code object with more, no line is known */
-    CODE_MOST =
-        256 * 1024, /* and no loops, if it has more bytes of code, or more loops */
+    CODE_MOST = 256 * 1024,  /* and no loops, if it has more bytes of code, or more loops */
     LOOPS_MOST = 256,
     UNIT_BYTES = 2,
     NEIGHBOURS = 4 /* slots that an address may be in */
@@ -50,28 +50,27 @@ static struct code_fields fields_of(const unsigned char *image)
     } else {
         fields.instructions = pointer_at(image, at->code.instructions);
     }
-    if (at->code.has_version) {
+    if (at->code.has_version)
         fields.version = (uint32_t)int_at(image, at->code.version);
-    }
+    if (at->frame.has_copy)
+        fields.copies = pointer_at(image, at->code.copies);
     return fields;
 }
 
 static bool same_fields(const struct code_fields *a, const struct code_fields *b)
 {
-    return a->type == b->type && a->file == b->file && a->name == b->name &&
-           a->lines == b->lines && a->constants == b->constants && a->names == b->names &&
-           a->units == b->units && a->first_line == b->first_line &&
-           a->first_traceable == b->first_traceable && a->version == b->version &&
-           a->flags == b->flags && a->instructions == b->instructions;
+    return a->type == b->type && a->file == b->file && a->name == b->name && a->lines == b->lines &&
+           a->constants == b->constants && a->names == b->names && a->units == b->units &&
+           a->first_line == b->first_line && a->first_traceable == b->first_traceable &&
+           a->version == b->version && a->flags == b->flags && a->instructions == b->instructions;
 }
 
 static bool read_fields(uintptr_t address, struct code_fields *fields)
 {
     unsigned char image[LAYOUT_CODE_MOST];
     const bool got = memory_read(address, image, frames_layout->code.bytes);
-    if (got) {
+    if (got)
         *fields = fields_of(image);
-    }
     return got && fields->type == (uintptr_t)&PyCode_Type;
 }
 
@@ -97,9 +96,8 @@ static struct code **slot_of(const struct code_cache *cache, uintptr_t address)
     struct code *const *free_slot = NULL;
     for (size_t i = 0; i < NEIGHBOURS; i++) {
         struct code *const *slot = &cache->slot[(first + i) % CODE_CACHE_SLOTS];
-        if (*slot && (*slot)->address == address) {
+        if (*slot && (*slot)->address == address)
             return (struct code **)(uintptr_t)slot;
-        }
         free_slot = *slot || free_slot ? free_slot : slot;
     }
     return (struct code **)(uintptr_t)(free_slot ? free_slot : &cache->slot[first]);
@@ -132,8 +130,7 @@ static void note_witness(struct code_witness *witness, const struct text_place *
                          const void *data)
 {
     witness->address = place->address;
-    witness->bytes =
-        place->bytes < CODE_WITNESS_BYTES ? place->bytes : CODE_WITNESS_BYTES;
+    witness->bytes = place->bytes < CODE_WITNESS_BYTES ? place->bytes : CODE_WITNESS_BYTES;
     memcpy(witness->copy, data, witness->bytes);
 }
 
@@ -145,19 +142,26 @@ static uint64_t hash_text(uint64_t hash, const char *text)
     return hash;
 }
 
+static void name_cell(struct code *code)
+{
+    char *name = cells_name(code->file);
+    if (name) {
+        free(code->file);
+        code->file = name;
+    }
+}
+
 static bool fill_names(struct code *code)
 {
     struct text_place name, file;
     code->function = text_copy(code->fields.name, FUNCTION_MOST, &name);
     code->file = text_copy(code->fields.file, FILE_MOST, &file);
-    if (!code->function || !code->file) {
+    if (!code->function || !code->file)
         return false;
-    }
+    name_cell(code);
     code->name_witness.address = name.address;
-    code->name_witness.bytes =
-        name.bytes < CODE_WITNESS_BYTES ? name.bytes : CODE_WITNESS_BYTES;
-    code->text_hash =
-        hash_text(hash_text(0xcbf29ce484222325u, code->function), code->file);
+    code->name_witness.bytes = name.bytes < CODE_WITNESS_BYTES ? name.bytes : CODE_WITNESS_BYTES;
+    code->text_hash = hash_text(hash_text(0xcbf29ce484222325u, code->function), code->file);
     return memory_read(name.address, code->name_witness.copy, code->name_witness.bytes);
 }
 
@@ -173,19 +177,16 @@ static void fill_lines(struct code *code)
 }
 
 /* A copy that the caller frees; NULL: not to be had. */
-static unsigned char *copy_instructions(const struct code *code, uintptr_t address,
-                                        size_t *bytes)
+static unsigned char *copy_instructions(const struct code *code, uintptr_t address, size_t *bytes)
 {
     struct text_place place;
     if (!frames_layout->code.is_variable) {
-        unsigned char *copy =
-            text_copy_bytes(code->fields.instructions, CODE_MOST, &place);
+        unsigned char *copy = text_copy_bytes(code->fields.instructions, CODE_MOST, &place);
         *bytes = copy ? place.bytes : 0;
         return copy;
     }
-    if (code->fields.units <= 0 || code->fields.units > CODE_MOST / UNIT_BYTES) {
+    if (code->fields.units <= 0 || code->fields.units > CODE_MOST / UNIT_BYTES)
         return NULL;
-    }
     *bytes = (size_t)code->fields.units * UNIT_BYTES;
     unsigned char *copy = malloc(*bytes);
     if (copy && !memory_read(address + frames_layout->code.unit_one, copy, *bytes)) {
@@ -200,11 +201,9 @@ static void fill_loops(struct code *code, uintptr_t address)
     struct code_loop found[LOOPS_MOST];
     size_t bytes = 0;
     unsigned char *instructions = copy_instructions(code, address, &bytes);
-    const size_t count =
-        instructions ? loops_find(instructions, bytes, found, LOOPS_MOST) : 0;
+    const size_t count = instructions ? loops_find(instructions, bytes, found, LOOPS_MOST) : 0;
     free(instructions);
-    if (count > 0 && count <= LOOPS_MOST &&
-        (code->loops = malloc(count * sizeof *found))) {
+    if (count > 0 && count <= LOOPS_MOST && (code->loops = malloc(count * sizeof *found))) {
         memcpy(code->loops, found, count * sizeof *found);
         code->loop_count = count;
     }
@@ -236,17 +235,14 @@ static bool is_same_witness(const struct code_witness *witness, const void *copy
     return memcmp(witness->copy, copy, witness->bytes) == 0;
 }
 
-size_t code_look(const struct code *code, struct code_look *look,
-                 struct memory_piece *pieces)
+size_t code_look(const struct code *code, struct code_look *look, struct memory_piece *pieces)
 {
     size_t count = 0;
-    pieces[count++] =
-        (struct memory_piece){code->address, look->image, frames_layout->code.bytes};
-    if (code->fields.version) {
+    pieces[count++] = (struct memory_piece){code->address, look->image, frames_layout->code.bytes};
+    if (code->fields.version)
         return count;
-    }
-    pieces[count++] = (struct memory_piece){code->name_witness.address, look->name,
-                                            code->name_witness.bytes};
+    pieces[count++] =
+        (struct memory_piece){code->name_witness.address, look->name, code->name_witness.bytes};
     if (code->lines) {
         pieces[count++] = (struct memory_piece){code->lines_witness.address, look->lines,
                                                 code->lines_witness.bytes};
@@ -262,40 +258,37 @@ static bool is_same(const struct code *code, const struct code_look *look)
                             is_same_witness(&code->lines_witness, look->lines)));
 }
 
-size_t code_keep(struct code_cache *cache, struct code **codes,
-                 const struct code_look *looks, size_t count)
+size_t code_keep(struct code_cache *cache, struct code **codes, const struct code_look *looks,
+                 size_t count)
 {
     size_t kept = 0;
-    for (size_t i = 0; i < count; i++) {
+    for (size_t i = 0; i < count; i++)
         if (is_same(codes[i], &looks[i])) {
+            codes[i]->fields.copies = fields_of(looks[i].image).copies; /* there may be more now */
             codes[kept++] = codes[i];
         } else {
             forget(cache, codes[i]->address);
         }
-    }
     return kept;
 }
 
 /* The loop whose next item this instruction gets; NULL: none. */
 static const struct code_loop *loop_of(const struct code *code, int unit)
 {
-    for (size_t i = 0; i < code->loop_count; i++) {
-        if (unit >= code->loops[i].first && unit < code->loops[i].body) {
+    for (size_t i = 0; i < code->loop_count; i++)
+        if (unit >= code->loops[i].first && unit < code->loops[i].body)
             return &code->loops[i];
-        }
-    }
     return NULL;
 }
 
 static struct code_place find_place(const struct code *code, int unit)
 {
-    const struct lines_table table = {frames_layout->code.format, code->lines,
-                                      code->lines_bytes, code->fields.first_line};
+    const struct lines_table table = {frames_layout->code.format, code->lines, code->lines_bytes,
+                                      code->fields.first_line};
     const struct code_loop *loop = loop_of(code, unit);
     struct code_place place = {.line = (uint32_t)lines_find(&table, unit)};
-    if (code->fields.flags & (CO_GENERATOR | CO_ASYNC_GENERATOR)) {
+    if (code->fields.flags & (CO_GENERATOR | CO_ASYNC_GENERATOR))
         place.traits |= SS_FRAME_GENERATOR;
-    }
     if (loop) {
         const uint32_t last = (uint32_t)lines_last(&table, loop->body, loop->end);
         const uint32_t body = last > place.line ? last - place.line : 0;
@@ -312,4 +305,22 @@ struct code_place code_place(struct code *code, int unit)
         code->known_unit = unit;
     }
     return code->known_place;
+}
+
+/* A thread keeps its copy as long as it lives, and another one may have that number afterwards. So
+ * an address counts that was the same before and after the frame was read. */
+uintptr_t code_instructions(struct code *code, int32_t copy)
+{
+    const uintptr_t place =
+        code->fields.copies + sizeof(Py_ssize_t) + (size_t)copy * sizeof(uintptr_t);
+    uintptr_t address = 0, before = 0;
+    if (copy == 0)
+        return code->address + frames_layout->code.unit_one;
+    if (copy < 0 || !code->fields.copies || !memory_read(place, &address, sizeof address))
+        return 0;
+    if (code->copy == copy)
+        before = code->copy_address;
+    code->copy = copy;
+    code->copy_address = address;
+    return address == before ? address : 0;
 }

@@ -1,14 +1,17 @@
-/* Where the interpreter keeps its threads, frames and code objects: offsets taken from the headers of
- * the very version that this extension is built for, none of them written by hand.
+/* Where the interpreter keeps its threads, frames and code objects. From 3.13 on it publishes a
+ * table of that; before, offsets are taken from the headers of the very version that this extension
+ * is built for. None of them is written by hand.
  *
  * Only frames_layout.c sees these structs. A later release of the same version could still differ,
- * so whoever uses this compares one stack with what the interpreter says first. */
+ * so code that uses this compares one stack with what the interpreter says first. */
 #ifndef FRAMES_LAYOUT_H
 #define FRAMES_LAYOUT_H
 
-#include "base/compiler.h"
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
+
+#include "base/compiler.h"
 
 enum { LAYOUT_THREAD_MOST = 512, LAYOUT_FRAME_MOST = 128, LAYOUT_CODE_MOST = 256 };
 
@@ -35,11 +38,14 @@ struct frames_layout {
         bool has_owner;
         size_t owner;
         char owner_generator;
-        bool
-            has_state; /* a frame may be freed or made while it is read: what says that it runs */
+        bool has_state; /* a frame may be freed or made while it is read: what says that it runs */
         size_t state;
         signed char state_runs;
-        int owner_c_stack; /* of frames that are no Python code; -1: there are none */
+        int first_owner_in_c; /* frames with this owner or a later one are no Python code */
+        uintptr_t code_tag; /* bits of the reference to the code that are no part of its address */
+        bool has_copy; /* without the GIL each thread may have a copy of the instructions of its
+                          own: */
+        size_t copy;   /* which one of the code object's, an int32_t */
     } frame;
 
     struct { /* PyCodeObject */
@@ -48,16 +54,21 @@ struct frames_layout {
         size_t units, unit_one; /* how many, and where the first one is */
         size_t instructions;    /* else: the bytes object that has them */
         size_t first_traceable; /* the frame is complete from this one on */
+        size_t copies;          /* has_copy: address of a length and the addresses of the copies */
         bool has_version;       /* a number that no other code object has, or 0 */
         size_t version;
         enum layout_lines format;
     } code;
 };
 
-/* NULL: built without the internal headers of the interpreter. */
-extern const struct frames_layout *const frames_layout;
+/* NULL until it has been found. */
+extern const struct frames_layout *frames_layout;
 
-/* A variable of whoever calls, and where it was found last: most calls come from the same function. */
+/* NULL, or why it is not known. */
+const char *frames_layout_find(void);
+
+/* A variable of the caller, and where it was found last: most calls come from the same
+ * function. */
 struct _object; /* PyObject */
 struct frames_variable {
     struct _object *name;   /* strong, interned */
@@ -67,19 +78,18 @@ struct frames_variable {
     bool is_in_module;
 };
 
-/* The value of a local variable of the Python function that runs now: a new reference, NULL if it has none.
- * False: it can not be told here, a public call has to. With the GIL held. */
-ATTR_HOT bool frames_layout_local(struct frames_variable *variable,
-                                  struct _object **value);
+/* The value of a local variable of the Python function that runs now: a new reference, NULL if it
+ * has none. False: it is unknown here, a public call has to say it. With the GIL held. */
+ATTR_HOT bool frames_layout_local(struct frames_variable *variable, struct _object **value);
 
 void frames_layout_release(struct frames_variable *variable);
 
-/* The frame of the Python function that runs now, for the call below; NULL: none, or no function of a variable's
- * module was seen yet. */
+/* The frame of the Python function that runs now, for the call below; NULL: none, or no function of
+ * a variable's module was seen yet. */
 ATTR_HOT const void *frames_layout_running(void);
 
-/* The variable's value if that function is the one in which it was found last, and is of the module: borrowed,
- * NULL otherwise. */
+/* The variable's value if that function is the one in which it was found last, and is of the
+ * module: borrowed, NULL otherwise. */
 ATTR_HOT struct _object *frames_layout_again(const struct frames_variable *variable,
                                              const void *frame);
 

@@ -1,365 +1,293 @@
-/* Lays hooks, and turns all of them off and on. */
+/* A hooked call: the span begins before the original and ends after it, and the extras of its row
+ * enter and leave around and inside it. */
 #include "hook.h"
 
-#include "device_events.h"
-#include "flow.h"
-#include "hook_instance.h"
-#include "hook_list.h"
-#include "hook_memory.h"
-#include "hook_passing.h"
-#include "hook_point.h"
-#include "hook_status.h"
-#include "hook_wait.h"
-#include <string.h>
+#include <errno.h>
+#include <pthread.h>
 
-static const struct hook_technique *const techniques[] = {
-    &hook_function, &hook_method,  &hook_object,
-    &hook_callable, &hook_library, &hook_buffer,
-};
+#include "collector.h"
+#include "frames_layout.h"
+#include "hook_extras.h"
+#include "hook_name.h"
 
-static const struct hook_technique *find_technique(const char *name)
+ATTR_HOT_DATA struct hook_state hook_state = {.is_on = true}; /* read in every call */
+
+/* Read in every call too. */
+_Thread_local uint64_t hook_open_groups __attribute__((tls_model(SS_TLS_MODEL)));
+
+static void after_fork_in_child(void)
 {
-    for (size_t i = 0; i < sizeof techniques / sizeof *techniques; i++) {
-        if (strcmp(techniques[i]->name, name) == 0) {
-            return techniques[i];
-        }
-    }
-    PyErr_Format(PyExc_ValueError, "'%s' is not a way to lay a hook", name);
-    return NULL;
+    hook_open_groups = 0;
 }
 
-/* A second row for the same target: calls that the first ones do not take. */
-static const char *append_point(struct hook *hook, struct hook_point *point)
+void hook_ready(void)
 {
-    struct hook_point *last = hook->points;
-    while (last->next) {
-        last = last->next;
-    }
-    if (!(last->options & HOOK_BY_ATTRIBUTE) ||
-        (last->options ^ point->options) & HOOK_ENDS) {
-        return "it is hooked already";
-    }
-    if (last->never_in != point->never_in) {
-        return "another row for it has another 'never_in'";
-    }
-    last->next = point;
-    hook->points->shut |= point->shut;
-    return NULL;
+    pthread_atfork(NULL, NULL, after_fork_in_child);
 }
 
-/* Two classes that inherit one function are two places for objects of ours, and neither has the other's
- * calls. */
-static bool is_elsewhere(const struct hook *hook, const struct hook_technique *technique,
-                         const PyObject *owner)
+/* Spans: the fast path of ss_begin() and ss_end() (pen.h) with what a visit needs to know, and
+ * everything else. */
+
+void hook_begin(ss_name name, unsigned flags, struct hook_visit *visit)
 {
-    return technique == &hook_callable && hook->technique == technique &&
-           hook->owner != owner;
+    const struct pen *pen = &session_tls;
+    ss_begin(name, flags);
+    visit->open = NULL;
+    if (pen->gate == gate_now()) {
+        visit->open = pen->top - 1;
+        visit->start_ticks = visit->open->start_ticks;
+        visit->depth = hook_depth(pen);
+        if (pen->gate != hook_state.told)
+            hook_tell();
+    }
 }
 
-/* The hook on this object, laid or off: of the object itself, or of the one in its place. */
-static struct hook *find_known(const struct hook_technique *technique, PyObject *target,
-                               const PyObject *owner)
+static inline void begin_fast(ss_name name, unsigned flags, struct hook_visit *visit)
 {
-    struct hook *hook = NULL;
-    for (unsigned i = 0; (hook = hook_list_at(i)); i++) {
-        const bool is_same =
-            hook->target == target && !is_elsewhere(hook, technique, owner);
-        if (target != Py_None && (is_same || hook->place == target)) {
-            return hook;
-        }
-    }
-    return NULL;
-}
-
-/* A call of a generator function only makes a generator. What it does then, an object of ours in its
- * place sees; whoever only wants to be told of the call needs no more. */
-static const char *check_flow(const struct hook_technique *technique, PyObject *target,
-                              const struct hook_point *point)
-{
-    PyObject *inside = Py_IS_TYPE(target, &PyStaticMethod_Type) ||
-                               Py_IS_TYPE(target, &PyClassMethod_Type)
-                           ? PyObject_GetAttrString(target, "__func__")
-                           : Py_NewRef(target);
-    const bool is_flow = inside && flow_is_made_by(inside);
-    Py_XDECREF(inside);
-    PyErr_Clear();
-    return !is_flow || point->options & HOOK_SILENT ? NULL
-           : technique == &hook_callable && hook_point_is_plain(point)
-               ? NULL
-               : "a call of it only makes a generator or coroutine";
-}
-
-static void let_go(struct hook *hook)
-{
-    Py_CLEAR(hook->target);
-    Py_CLEAR(hook->owner);
-    Py_CLEAR(hook->attribute);
-}
-
-static const char *lay_point(const struct hook_technique *technique, PyObject *target,
-                             PyObject *owner, PyObject *attribute,
-                             struct hook_point *point)
-{
-    struct hook *hook = find_known(technique, target, owner);
-    if (hook) {
-        const char *reason = append_point(hook, point);
-        if (reason) {
-            hook_point_release(point);
-        }
-        return reason;
-    }
-    hook = hook_list_new(technique, target, target, owner, attribute, point);
-    if (!hook) {
-        hook_point_release(point);
-        return "no memory";
-    }
-    const char *reason = technique->lay(hook);
-    hook->is_laid = !reason;
-    if (reason) {
-        let_go(hook);
-    }
-    return reason;
-}
-
-/* hook_lay(technique, target, owner, attribute, row) -> None, or why not. */
-static PyObject *lay(PyObject *module, PyObject *args)
-{
-    (void)module;
-    const char *name = NULL;
-    PyObject *target, *owner, *attribute, *row;
-    if (!PyArg_ParseTuple(args, "sOOOO!", &name, &target, &owner, &attribute,
-                          &PyDict_Type, &row)) {
-        return NULL;
-    }
-    const struct hook_technique *technique = find_technique(name);
-    struct hook_point *point = technique ? hook_point_new(row) : NULL;
-    if (!point) {
-        return NULL;
-    }
-    const char *reason = check_flow(technique, target, point);
-    if (reason) {
-        hook_point_release(point);
+    struct pen *pen = &session_tls;
+    const int32_t now = gate_now();
+    if (LIKELY(pen->fast_gate == now && hook_state.told == now && pen_can_begin(pen))) {
+        const struct ss_open_span *open = pen->top;
+        pen_begin(pen, name, flags, SS_CLOCK_TSC);
+        visit->open = open;
+        visit->start_ticks = open->start_ticks;
+        visit->depth = hook_depth(pen);
     } else {
-        reason = lay_point(technique, target, owner, attribute, point);
+        hook_begin(name, flags, visit);
     }
-    return reason ? PyUnicode_FromString(reason) : Py_NewRef(Py_None);
 }
 
-static const char WRAPPER[] = "stepscope._core.hook_wrapper";
-
-/* hook_wrapper(row) -> what hook_wrap() takes, for functions that are made while the script runs. It
- * is never freed: a call may be inside. */
-static PyObject *make_wrapper(PyObject *module, PyObject *row)
+/* What was left open inside is counted from the outside: spans too deep to be recorded count
+ * too. */
+void hook_end(const struct hook_visit *visit, unsigned flags, int64_t argument)
 {
-    (void)module;
-    struct hook *hook = hook_memory_new(sizeof *hook);
-    struct hook_point *point = hook ? hook_point_new(row) : NULL;
-    if (!point) {
-        return hook ? NULL : PyErr_NoMemory();
+    const int error = errno;
+    const struct pen *pen = hook_pen();
+    if (hook_is_open(visit, pen)) {
+        uint32_t depth = hook_depth(pen);
+        for (; depth > visit->depth; depth--)
+            ss_end(SS_FLAG_UNFINISHED, 0);
+        if (depth == visit->depth)
+            ss_end(flags, argument);
     }
-    hook->points = point;
-    return PyCapsule_New(hook, WRAPPER, NULL);
+    errno = error;
 }
 
-/* hook_wrap(wrapper, function) -> a callable that stands for the function. */
-static PyObject *wrap(PyObject *module, PyObject *args)
+static inline void end_fast(const struct hook_visit *visit, unsigned flags, int64_t argument)
 {
-    (void)module;
-    PyObject *wrapper, *function;
-    if (!PyArg_ParseTuple(args, "OO", &wrapper, &function)) {
-        return NULL;
+    struct pen *pen = &session_tls;
+    if (LIKELY(pen->fast_gate == gate_now() && visit->open == pen->top - 1 &&
+               visit->open->start_ticks == visit->start_ticks && pen_can_end(pen)))
+        pen_end(pen, ticks_counter(), flags, argument);
+    else if (visit->open)
+        hook_end(visit, flags, argument);
+}
+
+/* The innermost open span, if it is the visit's own. */
+static struct ss_open_span *own_span(const struct hook_visit *visit)
+{
+    const struct pen *pen = visit->open ? hook_pen() : NULL;
+    return hook_is_open(visit, pen) && visit->open == pen->top - 1 && !pen->too_deep ? pen->top - 1
+                                                                                     : NULL;
+}
+
+static void drop_span(const struct hook_visit *visit)
+{
+    const struct ss_open_span *open = own_span(visit);
+    if (open)
+        pen_pop(&session_tls, pen_load_head(&open->head));
+    else
+        end_fast(visit, 0, 0);
+}
+
+void hook_rename(const struct hook_visit *visit, ss_name name)
+{
+    struct ss_open_span *open = own_span(visit);
+    if (open)
+        open->head.name = SS_NAME_ID(name);
+}
+
+/* Before the call. */
+
+static unsigned ask_query(const struct hook_point *point)
+{
+    PyObject *answer = point->query_function
+                           ? point->query_function(PyCFunction_GET_SELF(point->query), NULL)
+                           : PyObject_CallNoArgs(point->query);
+    if (!answer) {
+        PyErr_Clear();
+        return 0;
     }
-    const struct hook *hook = PyCapsule_GetPointer(wrapper, WRAPPER);
-    return hook ? hook_callable_new(hook, function) : NULL;
+    const bool is_true = answer == Py_True;
+    Py_DECREF(answer);
+    return is_true ? SS_FLAG_TRAIN : SS_FLAG_EVAL;
 }
 
-/* hook_follow(wrapper, object) -> None, or why not: its calls record what the wrapper says. */
-static PyObject *follow(PyObject *module, PyObject *args)
+ATTR_HOT static void begin_span(const struct hook_point *point, ss_name name,
+                                struct hook_visit *visit)
 {
-    (void)module;
-    PyObject *wrapper, *object;
-    if (!PyArg_ParseTuple(args, "OO", &wrapper, &object)) {
-        return NULL;
-    }
-    const struct hook *hook = PyCapsule_GetPointer(wrapper, WRAPPER);
-    if (!hook) {
-        return NULL;
-    }
-    const char *reason = hook_passing_follow(hook, wrapper, object);
-    return reason ? PyUnicode_FromString(reason) : Py_NewRef(Py_None);
+    const unsigned asked = point->query ? ask_query(point) : 0;
+    visit->point = point;
+    visit->name = name;
+    visit->cpu_ns = 0;
+    begin_fast(name, point->flags | asked | hook_state.condition, visit);
 }
 
-/* hook_trains(wrapper, or None for that which hook_called() gives): its calls train. */
-static PyObject *mark_training(PyObject *module, PyObject *wrapper)
+static bool enter_all(hook_enter_function *const *enter, struct hook_visit *visit,
+                      const struct hook_call *call)
 {
-    (void)module;
-    const struct hook *hook =
-        wrapper == Py_None ? NULL : PyCapsule_GetPointer(wrapper, WRAPPER);
-    if (PyErr_Occurred()) {
-        return NULL;
-    }
-    hook_passing_trains(hook);
-    Py_RETURN_NONE;
+    for (; *enter; enter++)
+        if (!(*enter)(visit, call))
+            return false;
+    return true;
 }
 
-/* hook_condition(flag or ""): of what is recorded from now on, as while another profiler runs. */
-static PyObject *set_condition(PyObject *module, PyObject *word)
+/* The point that took the last call from the function that makes this one; NULL: none did. */
+static const struct hook_point *find_again(const struct hook_point *point, ss_name *name)
 {
-    (void)module;
-    const char *text = PyUnicode_AsUTF8(word);
-    return text && hook_point_set_condition(text) == 0 ? Py_NewRef(Py_None) : NULL;
+    const void *frame = point->whose == HOOK_WHOSE_CALLER ? frames_layout_running() : NULL;
+    while (frame && point &&
+           !(point->whose == HOOK_WHOSE_CALLER && hook_naming_is_again(point->naming, frame, name)))
+        point = point->next;
+    return frame ? point : NULL;
 }
 
-/* hook_called() -> the wrapper of what is followed and being called on this thread, or None. */
-static PyObject *find_called(PyObject *module, PyObject *unused)
+/* The first point that takes the call, and what it calls it; NULL: none does. */
+static const struct hook_point *find_point(const struct hook_point *point,
+                                           const struct hook_call *call, ss_name *name)
 {
-    (void)module;
-    (void)unused;
-    PyObject *wrapper = hook_passing_called();
-    return Py_NewRef(wrapper ? wrapper : Py_None);
-}
-
-/* hook_become(wrapper): from this call on it records what this one says. */
-static PyObject *become(PyObject *module, PyObject *wrapper)
-{
-    (void)module;
-    const struct hook *hook = PyCapsule_GetPointer(wrapper, WRAPPER);
-    if (!hook) {
-        return NULL;
-    }
-    hook_passing_become(hook, wrapper);
-    Py_RETURN_NONE;
-}
-
-/* hook_batches() -> how many batches libraries have told of so far. */
-static PyObject *count_batches(PyObject *module, PyObject *unused)
-{
-    (void)module;
-    (void)unused;
-    return PyLong_FromUnsignedLongLong(__atomic_load_n(&hook_batches, __ATOMIC_RELAXED));
-}
-
-/* hook_note(target, reason or None): for the run. */
-static PyObject *note(PyObject *module, PyObject *args)
-{
-    (void)module;
-    const char *target = NULL;
-    const char *reason = NULL;
-    if (!PyArg_ParseTuple(args, "sz", &target, &reason)) {
-        return NULL;
-    }
-    hook_status_add(target, reason);
-    Py_RETURN_NONE;
-}
-
-/* hook_mark(name, text): a mark that each recording of this process has. */
-static PyObject *add_mark(PyObject *module, PyObject *args)
-{
-    const char *name, *text;
-    (void)module;
-    if (!PyArg_ParseTuple(args, "ss", &name, &text)) {
-        return NULL;
-    }
-    hook_status_mark(name, text);
-    Py_RETURN_NONE;
-}
-
-static PyObject *list_statuses(PyObject *module, PyObject *unused)
-{
-    (void)module;
-    (void)unused;
-    return hook_status_list();
-}
-
-/* How many stay in place, because somebody else changed the same place since. */
-static long restore_all(void)
-{
-    long stuck = 0;
-    struct hook *hook = NULL;
-    hook_is_on = false;
-    for (unsigned i = 0; (hook = hook_list_at(i)); i++) {
-        if (hook->is_laid) {
-            hook->is_laid = hook->technique->restore(hook) != NULL;
-            stuck += hook->is_laid;
+    struct hook_subject subject = {0};
+    for (; point; point = point->next) {
+        const bool is_callers = point->whose == HOOK_WHOSE_CALLER;
+        PyObject *self = hook_argument(call, is_callers ? 0 : point->whose);
+        if (self != subject.self) {
+            Py_XDECREF(subject.value);
+            subject = (struct hook_subject){.self = self};
         }
+        *name = point->name;
+        if (!point->naming || hook_naming_of(point->naming, point->object, &subject, name))
+            break;
     }
-    return stuck;
+    Py_XDECREF(subject.value);
+    return point;
 }
 
-static PyObject *turn_off(PyObject *module, PyObject *unused)
+ATTR_HOT ATTR_NOINLINE static void enter_with_more(const struct hook_point *point,
+                                                   const struct hook_call *call,
+                                                   struct hook_visit *visit)
 {
-    (void)module;
-    (void)unused;
-    return PyLong_FromLong(restore_all());
-}
-
-/* Says how many can not be laid again. */
-static PyObject *turn_on(PyObject *module, PyObject *unused)
-{
-    (void)module;
-    (void)unused;
-    long failed = 0;
-    struct hook *hook = NULL;
-    for (unsigned i = 0; (hook = hook_list_at(i)); i++) {
-        if (hook->target && !hook->is_laid) {
-            hook->is_laid = hook->technique->lay(hook) == NULL;
-            failed += !hook->is_laid;
-        }
+    ss_name name = 0;
+    visit->point = NULL;
+    visit->open = NULL;
+    visit->cpu_ns = 0;
+    if (point->part == HOOK_PART_END) {
+        visit->point = point;
+        return;
     }
-    hook_is_on = true;
-    return PyLong_FromLong(failed);
-}
-
-/* hooks_pause(yes): all stay where they are and only hand on, for benchmarks that change often. */
-static PyObject *pause_all(PyObject *module, PyObject *yes)
-{
-    (void)module;
-    hook_is_on = yes != Py_True;
-    Py_RETURN_NONE;
-}
-
-/* Off for good: what was hooked is let go. What can not be restored goes on handing on, and others
- * may be laid afterwards. */
-static PyObject *remove_all(PyObject *module, PyObject *unused)
-{
-    (void)module;
-    (void)unused;
-    const long stuck = restore_all();
-    struct hook *hook = NULL;
-    for (unsigned i = 0; (hook = hook_list_at(i)); i++) {
-        if (!hook->is_laid) {
-            let_go(hook);
-        }
+    const struct hook_point *again = find_again(point, &name);
+    point = again ? again : find_point(point, call, &name);
+    if (!point || hook_open_groups & point->outermost)
+        return;
+    hook_open_groups |= point->outermost;
+    visit->point = point;
+    visit->name = name;
+    if (!enter_all(point->enter_outer, visit, call)) {
+        hook_open_groups &= ~point->outermost;
+        visit->point = NULL;
+        return;
     }
-    hook_instance_forget();
-    hook_is_on = true;
-    return PyLong_FromLong(stuck);
+    if (point->is_recorded)
+        begin_span(point, name, visit);
+    (void)enter_all(point->enter_inner, visit, call);
 }
 
-static PyMethodDef methods[] = {
-    {"hook_lay", lay, METH_VARARGS, NULL},
-    {"hook_wrapper", make_wrapper, METH_O, NULL},
-    {"hook_wrap", wrap, METH_VARARGS, NULL},
-    {"hook_follow", follow, METH_VARARGS, NULL},
-    {"hook_called", find_called, METH_NOARGS, NULL},
-    {"hook_become", become, METH_O, NULL},
-    {"hook_trains", mark_training, METH_O, NULL},
-    {"hook_condition", set_condition, METH_O, NULL},
-    {"hook_batches", count_batches, METH_NOARGS, NULL},
-    {"hook_waits", hook_wait_switch, METH_O, NULL},
-    {"device_events_start", device_events_start, METH_VARARGS, NULL},
-    {"hook_note", note, METH_VARARGS, NULL},
-    {"hook_mark", add_mark, METH_VARARGS, NULL},
-    {"hook_statuses", list_statuses, METH_NOARGS, NULL},
-    {"hooks_off", turn_off, METH_NOARGS, NULL},
-    {"hooks_on", turn_on, METH_NOARGS, NULL},
-    {"hooks_pause", pause_all, METH_O, NULL},
-    {"hooks_remove", remove_all, METH_NOARGS, NULL},
-    {NULL, NULL, 0, NULL},
-};
-
-int hook_add(PyObject *module)
+void hook_enter(const struct hook_point *point, const struct hook_call *call,
+                struct hook_visit *visit)
 {
-    hook_visit_ready();
-    return hook_callable_ready(module) || PyModule_AddFunctions(module, methods) ? -1 : 0;
+    collector_poke(); /* a step has such a call at least */
+    if (!point->enters_plainly) {
+        enter_with_more(point, call, visit);
+        return;
+    }
+    ss_name name = point->name;
+    if (point->naming && !hook_naming_of_object(point->naming, point->object,
+                                                hook_argument(call, point->whose), &name)) {
+        visit->point = NULL;
+        return;
+    }
+    hook_open_groups |= point->outermost;
+    begin_span(point, name, visit);
+    if (UNLIKELY(hook_state.measuring))
+        (void)enter_all(point->enter_inner, visit, call);
+}
+
+/* After it. */
+
+static void leave_all(hook_leave_function *const *leave, const struct hook_visit *visit,
+                      const struct hook_call *call, PyObject *result, struct hook_ending *end)
+{
+    for (; *leave; leave++)
+        (*leave)(visit, call, result, end);
+}
+
+/* Some extras run Python code, which may change errno. */
+ATTR_HOT ATTR_NOINLINE static void leave_with_more(const struct hook_visit *visit,
+                                                   const struct hook_call *call, PyObject *result,
+                                                   unsigned flags)
+{
+    const struct hook_point *point = visit->point;
+    const int error = errno;
+    if (point->part == HOOK_PART_END) {
+        hook_pair_end_span(point, call);
+        errno = error;
+        return;
+    }
+    struct hook_ending end = {.flags = flags};
+    hook_open_groups &= ~point->outermost;
+    leave_all(point->leave_inner, visit, call, result, &end);
+    if (end.is_dropped)
+        drop_span(visit);
+    else if (!end.stays_open)
+        end_fast(visit, end.flags, end.argument);
+    leave_all(point->leave_outer, visit, call, result, &end);
+    errno = error;
+}
+
+static bool is_kind_of(PyObject *raised, PyObject *kind)
+{
+    return PyType_Check(raised) && PyType_IsSubtype((PyTypeObject *)raised, (PyTypeObject *)kind);
+}
+
+/* Flags for a call that raised: the end of an iterator is no failure, but for data. */
+static unsigned failure_of(const struct hook_point *point)
+{
+    PyObject *raised = PyErr_Occurred(); /* none: a C iterator may end without one */
+    const bool is_end = !raised || is_kind_of(raised, PyExc_StopIteration) ||
+                        is_kind_of(raised, PyExc_StopAsyncIteration) ||
+                        is_kind_of(raised, PyExc_GeneratorExit);
+    return is_end && !point->is_data ? 0 : SS_FLAG_FAILED;
+}
+
+PyObject *hook_leave(const struct hook_visit *visit, const struct hook_call *call, PyObject *result)
+{
+    const struct hook_point *point = visit->point;
+    if (!point)
+        return result;
+    const unsigned flags = point->flags | (result ? 0 : failure_of(point));
+    if (LIKELY(point->leaves_plainly && !visit->cpu_ns &&
+               !(hook_state.measuring & (HOOK_MEASURES_DEVICE | HOOK_MEASURES_LAYERS)))) {
+        hook_open_groups &= ~point->outermost;
+        end_fast(visit, flags, 0);
+    } else {
+        leave_with_more(visit, call, result, flags);
+    }
+    return result;
+}
+
+void hook_leave_unseen(const struct hook_visit *visit)
+{
+    if (visit->point && visit->point->part != HOOK_PART_END) {
+        hook_open_groups &= ~visit->point->outermost;
+        drop_span(visit);
+    }
 }

@@ -1,11 +1,13 @@
 /* The callable type: an object that stands for a function in a class or a module, calls it and
  * looks like it, for whoever asks for its name, documentation, signature or attributes. */
-#include "flow.h"
-#include "hook_list.h"
-#include "stack_room.h"
+#include <Python.h>
 
 #include <stddef.h>
 #include <structmember.h>
+
+#include "generator_span.h"
+#include "hook_technique.h"
+#include "support.h"
 
 struct callable {
     PyObject_HEAD vectorcallfunc vectorcall;
@@ -24,8 +26,7 @@ static PyObject *call_inside(PyObject *function, PyObject *const *args, size_t n
                              PyObject *kwnames)
 {
     return LIKELY(PyFunction_Check(function))
-               ? ((PyFunctionObject *)function)
-                     ->vectorcall(function, args, nargsf, kwnames)
+               ? ((PyFunctionObject *)function)->vectorcall(function, args, nargsf, kwnames)
                : PyObject_Vectorcall(function, args, nargsf, kwnames);
 }
 
@@ -33,44 +34,38 @@ ATTR_HOT static PyObject *call(PyObject *self, PyObject *const *args, size_t nar
                                PyObject *kwnames)
 {
     struct callable *me = callable_of(self);
-    if (!stack_has_room()) {
+    if (!stack_has_room())
         return NULL;
-    }
     PyObject *function = Py_NewRef(me->function); /* it may be restored meanwhile */
     const struct hook_call call_made = {NULL, args, PyVectorcall_NARGS(nargsf)};
     struct hook_visit visit;
     visit.point = NULL;
-    if (hook_is_due(me->hook->points)) {
+    if (hook_is_due(me->hook->points))
         hook_enter(me->hook->points, &call_made, &visit);
-    }
     PyObject *result = call_inside(function, args, nargsf, kwnames);
-    if (visit.point) {
+    if (visit.point)
         hook_leave(&visit, &call_made, result);
-    }
     Py_DECREF(function);
     return result;
 }
 
 /* Each resume of what the call makes is a span; a row that asks for more has `call`. */
-static PyObject *call_flow(PyObject *self, PyObject *const *args, size_t nargsf,
-                           PyObject *kwnames)
+static PyObject *call_flow(PyObject *self, PyObject *const *args, size_t nargsf, PyObject *kwnames)
 {
     PyObject *function = Py_NewRef(callable_of(self)->function);
     const struct hook_point *point = callable_of(self)->hook->points;
     PyObject *made = PyObject_Vectorcall(function, args, nargsf, kwnames);
     Py_DECREF(function);
-    if (!hook_is_on) {
+    if (!hook_state.is_on)
         return made;
-    }
-    return point->is_data ? flow_wrap_batches(made, point->name)
-                          : flow_wrap(made, point->name);
+    return point->is_data ? generator_span_wrap_batches(made, point->name)
+                          : generator_span_wrap(made, point->name);
 }
 
 static PyObject *bind(PyObject *self, PyObject *instance, PyObject *type)
 {
     (void)type;
-    return instance && instance != Py_None ? PyMethod_New(self, instance)
-                                           : Py_NewRef(self);
+    return instance && instance != Py_None ? PyMethod_New(self, instance) : Py_NewRef(self);
 }
 
 /* What is asked of the object itself and not of the function that it stands for. */
@@ -78,11 +73,9 @@ static bool is_own(PyObject *name)
 {
     static const char *const own[] = {"__wrapped__",   "__class__", "__reduce__",
                                       "__reduce_ex__", "__get__",   "__call__"};
-    for (size_t i = 0; i < sizeof own / sizeof *own; i++) {
-        if (PyUnicode_CompareWithASCIIString(name, own[i]) == 0) {
+    for (size_t i = 0; i < sizeof own / sizeof *own; i++)
+        if (PyUnicode_CompareWithASCIIString(name, own[i]) == 0)
             return true;
-        }
-    }
     return false;
 }
 
@@ -135,8 +128,7 @@ static PyObject *reduce(PyObject *self, PyObject *unused)
         reduced = Py_NewRef(path);
     } else {
         PyObject *operators = PyImport_ImportModule("operator");
-        PyObject *first =
-            operators ? PyObject_CallMethod(operators, "itemgetter", "i", 0) : NULL;
+        PyObject *first = operators ? PyObject_CallMethod(operators, "itemgetter", "i", 0) : NULL;
         reduced = first ? Py_BuildValue("(O((O)))", first, function) : NULL;
         Py_XDECREF(first);
         Py_XDECREF(operators);
@@ -156,9 +148,8 @@ static void release(PyObject *self)
 {
     struct callable *me = callable_of(self);
     PyObject_GC_UnTrack(self);
-    if (me->weak) {
+    if (me->weak)
         PyObject_ClearWeakRefs(self);
-    }
     Py_XDECREF(me->function);
     PyObject_GC_Del(self);
 }
@@ -194,19 +185,17 @@ static PyTypeObject type = {
 
 int hook_callable_ready(PyObject *module)
 {
-    return PyType_Ready(&type) == 0
-               ? PyModule_AddObjectRef(module, "Hooked", (PyObject *)&type)
-               : -1;
+    return PyType_Ready(&type) == 0 ? PyModule_AddObjectRef(module, "Hooked", (PyObject *)&type)
+                                    : -1;
 }
 
 PyObject *hook_callable_new(const struct hook *hook, PyObject *function)
 {
     struct callable *made = PyObject_GC_New(struct callable, &type);
-    if (!made) {
+    if (!made)
         return NULL;
-    }
     made->vectorcall =
-        hook_point_is_plain(hook->points) && flow_is_made_by(function) ? call_flow : call;
+        hook->points->is_name_only && generator_span_is_made_by(function) ? call_flow : call;
     made->function = Py_NewRef(function);
     made->weak = NULL;
     made->hook = hook;
@@ -218,14 +207,11 @@ PyObject *hook_callable_new(const struct hook *hook, PyObject *function)
 static PyObject *make_replacement(const struct hook *hook)
 {
     PyObject *target = hook->target;
-    if (!Py_IS_TYPE(target, &PyStaticMethod_Type) &&
-        !Py_IS_TYPE(target, &PyClassMethod_Type)) {
+    if (!Py_IS_TYPE(target, &PyStaticMethod_Type) && !Py_IS_TYPE(target, &PyClassMethod_Type))
         return hook_callable_new(hook, target);
-    }
     PyObject *function = PyObject_GetAttrString(target, "__func__");
     PyObject *inner = function ? hook_callable_new(hook, function) : NULL;
-    PyObject *outer =
-        inner ? PyObject_CallOneArg((PyObject *)Py_TYPE(target), inner) : NULL;
+    PyObject *outer = inner ? PyObject_CallOneArg((PyObject *)Py_TYPE(target), inner) : NULL;
     Py_XDECREF(inner);
     Py_XDECREF(function);
     return outer;
@@ -234,36 +220,30 @@ static PyObject *make_replacement(const struct hook *hook)
 /* The value in the owner's own dictionary: borrowed, NULL if it has none of its own. */
 static PyObject *own_value(const struct hook *hook)
 {
-    PyObject *dict = PyType_Check(hook->owner)
-                         ? ((PyTypeObject *)hook->owner)->tp_dict
-                         : PyObject_GenericGetDict(hook->owner, NULL);
+    PyObject *dict = PyType_Check(hook->owner) ? ((PyTypeObject *)hook->owner)->tp_dict
+                                               : PyObject_GenericGetDict(hook->owner, NULL);
     PyObject *value = dict ? PyDict_GetItemWithError(dict, hook->attribute) : NULL;
-    if (dict && !PyType_Check(hook->owner)) {
+    if (dict && !PyType_Check(hook->owner))
         Py_DECREF(dict);
-    }
     PyErr_Clear();
     return value;
 }
 
 static bool can_stand_for(PyObject *target)
 {
-    return Py_IS_TYPE(target, &PyStaticMethod_Type) ||
-           Py_IS_TYPE(target, &PyClassMethod_Type) ||
+    return Py_IS_TYPE(target, &PyStaticMethod_Type) || Py_IS_TYPE(target, &PyClassMethod_Type) ||
            (PyCallable_Check(target) && !PyType_Check(target));
 }
 
 static const char *lay(struct hook *hook)
 {
-    if (!hook->owner || !can_stand_for(hook->target)) {
+    if (!hook->owner || !can_stand_for(hook->target))
         return "it is not a function of a class or a module";
-    }
     PyObject *own = own_value(hook);
-    if (own && own != hook->target) {
+    if (own && own != hook->target)
         return "something else replaced it since";
-    }
     PyObject *replacement = make_replacement(hook);
-    if (!replacement ||
-        PyObject_SetAttr(hook->owner, hook->attribute, replacement) != 0) {
+    if (!replacement || PyObject_SetAttr(hook->owner, hook->attribute, replacement) != 0) {
         Py_XDECREF(replacement);
         PyErr_Clear();
         return "its class or module does not let it be replaced";
@@ -276,9 +256,8 @@ static const char *lay(struct hook *hook)
 static const char *restore(struct hook *hook)
 {
     const PyObject *own = own_value(hook);
-    if (own != hook->place && own != hook->original) {
+    if (own != hook->place && own != hook->original)
         return "something else replaced it since";
-    }
     const int failed = own == hook->original ? 0 /* somebody else has restored it */
                        : hook->original
                            ? PyObject_SetAttr(hook->owner, hook->attribute, hook->target)

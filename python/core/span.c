@@ -6,13 +6,75 @@
 
 #include <stdbool.h>
 
-#include "arguments.h"
+#include "base/compiler.h"
 #include "event.h"
-#include "span_stack.h"
+#include "guard.h"
+#include "record/session.h"
+#include "support.h"
+
+/* Ends of spans that need not nest. */
+
+static bool is_recording(const struct pen *pen)
+{
+    return pen->lane && pen->gate == gate_now();
+}
+
+/* How many spans are open between `top` and the innermost one of this name below it; -1: there is
+ * none. */
+static int count_inside(const struct pen *pen, const struct ss_open_span *top, uint16_t id)
+{
+    const struct ss_open_span *bottom = &pen->block->open[0];
+
+    for (const struct ss_open_span *open = top - 1; open > bottom; open--)
+        if (open->head.name == id)
+            return (int)(top - 1 - open);
+    return -1;
+}
+
+ATTR_NOINLINE static void end_slow(ss_name name, unsigned flags)
+{
+    const struct pen *pen = &session_tls;
+
+    if (!is_recording(pen))
+        return;
+    /* Past the full stack the innermost one is only counted: then there is nothing to look for. */
+    if (pen->too_deep == 0) {
+        int inside = count_inside(pen, pen->top, SS_NAME_ID(name));
+        if (inside < 0)
+            return;
+        for (; inside > 0; inside--)
+            ss_end(SS_FLAG_UNFINISHED, 0);
+    }
+    ss_end(flags, 0);
+}
+
+void span_stack_end(ss_name name, unsigned flags)
+{
+    struct pen *pen = &session_tls;
+
+    if (LIKELY(pen->fast_gate == gate_now() && pen_can_end(pen) &&
+               pen->top[-1].head.name == SS_NAME_ID(name)))
+        pen_end(pen, ticks_counter(), flags, 0);
+    else
+        end_slow(name, flags);
+}
+
+bool span_stack_take_back(ss_name name)
+{
+    struct pen *pen = &session_tls;
+    const uint16_t id = SS_NAME_ID(name);
+
+    if (!is_recording(pen) || pen->too_deep > 0 || count_inside(pen, pen->top, id) != 0 ||
+        count_inside(pen, pen->top - 1, id) < 0)
+        return false;
+    pen_pop(pen, pen_load_head(&pen->top[-1].head));
+    return true;
+}
+
+/* The objects. */
 
 enum {
-    KNOWN_MOST =
-        4096 /* of a stage; who makes up more names pays for each a little more */
+    KNOWN_MOST = 4096 /* of a stage; who makes up more names pays for each a little more */
 };
 
 struct scope {
@@ -83,8 +145,7 @@ static PyMethodDef scope_methods[] = {
 
 static PyTypeObject scope_type = {
     PyVarObject_HEAD_INIT(NULL, 0).tp_name = "stepscope.Scope",
-    .tp_doc =
-        "Times the body of a with statement; may be used again, also inside itself.",
+    .tp_doc = "Times the body of a with statement; may be used again, also inside itself.",
     .tp_basicsize = sizeof(struct scope),
     .tp_flags = Py_TPFLAGS_DEFAULT,
     .tp_methods = scope_methods,
@@ -110,8 +171,7 @@ int span_stage(PyObject *word)
 
     if (!word)
         return SS_STAGE_USER;
-    for (int stage = SS_STAGE_OTHER + 1; PyUnicode_Check(word) && stage < SS_STAGE_COUNT;
-         stage++)
+    for (int stage = SS_STAGE_OTHER + 1; PyUnicode_Check(word) && stage < SS_STAGE_COUNT; stage++)
         if (PyUnicode_CompareWithASCIIString(word, texts[stage]) == 0)
             return stage;
     PyErr_Format(PyExc_ValueError,
@@ -122,18 +182,34 @@ int span_stage(PyObject *word)
     return -1;
 }
 
-/* Texts that UTF-8 cannot have (lone surrogates) are written with escapes. */
+/* Texts that UTF-8 cannot have (lone surrogates) are written with escapes. NULL: none was given. */
+static PyObject *encode(PyObject *text)
+{
+    PyObject *bytes = text ? PyUnicode_AsEncodedString(text, "utf-8", "backslashreplace") : NULL;
+
+    if (!bytes)
+        PyErr_Clear();
+    return bytes;
+}
+
+/* Without a text it is `otherwise`; `of` may be NULL. */
+static ss_name intern_of(PyObject *text, const char *otherwise, PyObject *of, enum ss_stage stage,
+                         enum ss_role role)
+{
+    PyObject *bytes = encode(text), *of_bytes = encode(of);
+    const char *chosen = bytes ? PyBytes_AS_STRING(bytes) : text ? NULL : otherwise;
+    const ss_name name = chosen ? ss_intern(chosen, stage, role, SS_SCOPE_NONE,
+                                            of_bytes ? PyBytes_AS_STRING(of_bytes) : NULL)
+                                : 0;
+
+    Py_XDECREF(bytes);
+    Py_XDECREF(of_bytes);
+    return name;
+}
+
 static ss_name intern(PyObject *text, enum ss_stage stage, enum ss_role role)
 {
-    PyObject *bytes = PyUnicode_AsEncodedString(text, "utf-8", "backslashreplace");
-    ss_name name = 0;
-
-    if (bytes)
-        name = ss_intern(PyBytes_AS_STRING(bytes), stage, role, SS_SCOPE_NONE, NULL);
-    else
-        PyErr_Clear();
-    Py_XDECREF(bytes);
-    return name;
+    return intern_of(text, NULL, NULL, stage, role);
 }
 
 static int check_text(PyObject *text)
@@ -144,22 +220,46 @@ static int check_text(PyObject *text)
     return -1;
 }
 
+/* Those of a stage, made when there is a first one; NULL with an exception. */
+static PyObject *find_stage(enum ss_stage stage)
+{
+    struct guard guard;
+
+    guard_enter(&guard);
+    if (!known[stage])
+        known[stage] = PyDict_New();
+    PyObject *dict = known[stage];
+    guard_leave(&guard);
+    return dict;
+}
+
+/* A new reference; NULL: it is not there, or with an exception. */
+static PyObject *find_known(PyObject *scopes, PyObject *text)
+{
+#if PY_VERSION_HEX >= 0x030d0000
+    PyObject *found = NULL;
+    (void)PyDict_GetItemRef(scopes, text, &found);
+    return found;
+#else
+    return Py_XNewRef(PyDict_GetItemWithError(scopes, text));
+#endif
+}
+
 /* A new reference to the scope of this text. */
 static PyObject *find_scope(PyObject *text, enum ss_stage stage)
 {
     if (check_text(text) != 0)
         return NULL;
-    if (!known[stage] && !(known[stage] = PyDict_New()))
+    PyObject *scopes = find_stage(stage);
+    if (!scopes)
         return NULL;
-    PyObject *found = PyDict_GetItemWithError(known[stage], text);
-    if (found)
-        return Py_NewRef(found);
-    if (PyErr_Occurred())
-        return NULL;
+    PyObject *found = find_known(scopes, text);
+    if (found || PyErr_Occurred())
+        return found;
     PyObject *scope = (PyObject *)scope_new(intern(text, stage, SS_ROLE_NONE));
     /* A str of a class of its own may hold more than its text. */
-    if (scope && PyUnicode_CheckExact(text) && PyDict_Size(known[stage]) < KNOWN_MOST &&
-        PyDict_SetItem(known[stage], text, scope) != 0)
+    if (scope && PyUnicode_CheckExact(text) && PyDict_Size(scopes) < KNOWN_MOST &&
+        PyDict_SetItem(scopes, text, scope) != 0)
         Py_CLEAR(scope);
     return scope;
 }
@@ -188,8 +288,8 @@ static PyObject *make_span(PyObject *module, PyObject *const *arguments, Py_ssiz
     return stage < 0 ? NULL : find_scope(given[0], (enum ss_stage)stage);
 }
 
-static PyObject *make_stage(PyObject *module, PyObject *const *arguments,
-                            Py_ssize_t count, PyObject *names)
+static PyObject *make_stage(PyObject *module, PyObject *const *arguments, Py_ssize_t count,
+                            PyObject *names)
 {
     static const struct arguments_form form = {"stage", {"stage"}, 1, 1};
     PyObject *word;
@@ -204,17 +304,16 @@ static PyObject *make_stage(PyObject *module, PyObject *const *arguments,
 static PyObject *make_loop(PyObject *module, PyObject *const *arguments, Py_ssize_t count,
                            PyObject *names)
 {
-    static const struct arguments_form form = {"loop", {"name"}, 0, 1};
-    PyObject *name;
+    static const struct arguments_form form = {"loop", {"name", "of"}, 0, 2};
+    PyObject *given[2];
 
     (void)module;
-    if (arguments_take(&form, arguments, count, names, &name) != 0)
+    if (arguments_take(&form, arguments, count, names, given) != 0)
         return NULL;
-    if (name && check_text(name) != 0)
+    if ((given[0] && check_text(given[0]) != 0) || (given[1] && check_text(given[1]) != 0))
         return NULL;
-    const ss_name loop =
-        name ? intern(name, SS_STAGE_USER, SS_ROLE_LOOP)
-             : ss_intern("train", SS_STAGE_USER, SS_ROLE_LOOP, SS_SCOPE_NONE, NULL);
+    /* Loops of one object, such as a model, are parts of one training (step model 5.3). */
+    const ss_name loop = intern_of(given[0], "train", given[1], SS_STAGE_USER, SS_ROLE_LOOP);
     struct scope *scope = scope_new(loop);
     if (scope) {
         scope->enter = begin_loop;
@@ -223,8 +322,8 @@ static PyObject *make_loop(PyObject *module, PyObject *const *arguments, Py_ssiz
     return (PyObject *)scope;
 }
 
-static PyObject *make_epoch(PyObject *module, PyObject *const *arguments,
-                            Py_ssize_t count, PyObject *names)
+static PyObject *make_epoch(PyObject *module, PyObject *const *arguments, Py_ssize_t count,
+                            PyObject *names)
 {
     static const struct arguments_form form = {"epoch", {"number"}, 1, 1};
     PyObject *number;
@@ -252,8 +351,9 @@ static PyMethodDef methods[] = {
      "Times the body of a with statement as this stage of a training step: data,\n"
      "forward, backward, optimizer, eval, checkpoint, ..."},
     {"loop", (PyCFunction)(void (*)(void))make_loop, METH_FASTCALL | METH_KEYWORDS,
-     "loop($module, name='train')\n--\n\n"
-     "Says that the body of a with statement is a training loop."},
+     "loop($module, name='train', of='')\n--\n\n"
+     "Says that the body of a with statement is a training loop. Loops of the same\n"
+     "name and object (of), one after the other, are parts of one training."},
     {"epoch", (PyCFunction)(void (*)(void))make_epoch, METH_FASTCALL | METH_KEYWORDS,
      "epoch($module, number)\n--\n\n"
      "Says that the body of a with statement is an epoch."},

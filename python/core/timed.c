@@ -1,18 +1,16 @@
 /* @stepscope.timed: a function whose calls are spans.
  *
- * The object that stands for the function answers for it in all but the call: attributes, also those
- * that are set, are the function's own. So inspect, asyncio, pickle and documentation tools see what
- * they would see without it, and a traceback has no frame of ours. */
+ * The object that stands for the function answers for it in all but the call: attributes, also
+ * those that are set, are the function's own. So inspect, asyncio, pickle and documentation tools
+ * see what they would see without it, and a traceback has no frame of ours. */
 #include "core.h"
 
 #include <stddef.h>
 
-#include "arguments.h"
-#include "flow.h"
 #include "event.h"
+#include "generator_span.h"
 #include "span.h"
-#include "span_stack.h"
-#include "stack_room.h"
+#include "support.h"
 
 struct timed {
     PyObject_HEAD vectorcallfunc vectorcall;
@@ -48,7 +46,7 @@ static PyObject *timed_call_flow(PyObject *self, PyObject *const *arguments, siz
     const struct timed *timed = (const struct timed *)self;
     const ss_name name = timed->name;
 
-    return flow_wrap(PyObject_Vectorcall(timed->function, arguments, count, names), name);
+    return generator_span_wrap(PyObject_Vectorcall(timed->function, arguments, count, names), name);
 }
 
 static PyObject *timed_new(PyObject *function, ss_name name)
@@ -57,7 +55,7 @@ static PyObject *timed_new(PyObject *function, ss_name name)
 
     if (!timed)
         return NULL;
-    timed->vectorcall = flow_is_made_by(function) ? timed_call_flow : timed_call;
+    timed->vectorcall = generator_span_is_made_by(function) ? timed_call_flow : timed_call;
     timed->function = Py_NewRef(function);
     timed->weak_references = NULL;
     timed->name = name;
@@ -131,8 +129,7 @@ static PyObject *timed_reduce(PyObject *self, PyObject *unused)
     return PyObject_GetAttrString(((struct timed *)self)->function, "__qualname__");
 }
 
-static char doc_name[] = "__doc__", module_name[] = "__module__",
-            dict_name[] = "__dict__";
+static char doc_name[] = "__doc__", module_name[] = "__module__", dict_name[] = "__dict__";
 
 static PyGetSetDef timed_attributes[] = {
     {"__wrapped__", get_function, NULL, NULL, NULL},
@@ -184,8 +181,7 @@ static PyObject *time_plain(PyObject *function, PyObject *text, enum ss_stage st
 
     if (!chosen)
         return NULL;
-    PyObject *timed =
-        span_name(chosen, stage, &name) == 0 ? timed_new(function, name) : NULL;
+    PyObject *timed = span_name(chosen, stage, &name) == 0 ? timed_new(function, name) : NULL;
     Py_DECREF(chosen);
     return timed;
 }
@@ -195,19 +191,17 @@ static PyObject *time_method(PyObject *method, PyObject *text, enum ss_stage sta
 {
     PyObject *function = PyObject_GetAttrString(method, "__func__");
     PyObject *timed = function ? time_plain(function, text, stage) : NULL;
-    PyObject *again =
-        timed ? PyObject_CallOneArg((PyObject *)Py_TYPE(method), timed) : NULL;
+    PyObject *again = timed ? PyObject_CallOneArg((PyObject *)Py_TYPE(method), timed) : NULL;
 
     Py_XDECREF(timed);
     Py_XDECREF(function);
     return again;
 }
 
-static PyObject *make_timed(PyObject *module, PyObject *const *arguments,
-                            Py_ssize_t count, PyObject *names)
+static PyObject *make_timed(PyObject *module, PyObject *const *arguments, Py_ssize_t count,
+                            PyObject *names)
 {
-    static const struct arguments_form form = {
-        "timed", {"function", "name", "stage"}, 1, 3};
+    static const struct arguments_form form = {"timed", {"function", "name", "stage"}, 1, 3};
     PyObject *given[3];
 
     (void)module;
@@ -216,8 +210,7 @@ static PyObject *make_timed(PyObject *module, PyObject *const *arguments,
     const int stage = span_stage(given[2]);
     if (stage < 0)
         return NULL;
-    if (Py_IS_TYPE(given[0], &PyStaticMethod_Type) ||
-        Py_IS_TYPE(given[0], &PyClassMethod_Type))
+    if (Py_IS_TYPE(given[0], &PyStaticMethod_Type) || Py_IS_TYPE(given[0], &PyClassMethod_Type))
         return time_method(given[0], given[1], (enum ss_stage)stage);
     if (!PyCallable_Check(given[0]) || PyType_Check(given[0])) {
         PyErr_Format(PyExc_TypeError, "timed() takes a function, not %.100s",
@@ -236,7 +229,7 @@ static PyMethodDef methods[] = {
 
 int timed_add(PyObject *module)
 {
-    return flow_add(module) || PyType_Ready(&timed_type) ||
+    return generator_span_add(module) || PyType_Ready(&timed_type) ||
                    PyModule_AddFunctions(module, methods)
                ? -1
                : 0;

@@ -6,7 +6,7 @@ fit is skipped, and the run says why. Nothing here raises or imports anything.
 """
 
 import sys
-from typing import Callable, NamedTuple, Optional
+from typing import Any, Callable, NamedTuple, Optional
 
 from . import _core
 
@@ -18,6 +18,19 @@ _CALLED_FROM_C = frozenset(
 
 
 _MAKES_A_FLOW = 0x20 | 0x80 | 0x200  # generators, coroutines, asynchronous generators: inspect.CO_*
+
+
+class Count(NamedTuple):
+    """What the argument of the span is, taken from the call."""
+
+    of: Any  # an argument by its number, the "result", the "batches" that were got during the call, or the
+    # "caller"
+    attribute: str = ""  # of an argument or the result; without one its length
+    never_of: str = ""  # "module:Class": there is nothing to count in such an argument
+    variable: str = ""  # of the caller
+    plus: int = 0  # added to that
+    iterators: str = ""  # attribute of self: from how many iterators each batch comes; one without it
+    most: int = 0  # batches, at most; 0: any number
 
 
 class Hook(NamedTuple):
@@ -35,30 +48,28 @@ class Hook(NamedTuple):
     object: str = ""  # or taken from the call: type, instance, attribute
     attribute: str = ""  # object="attribute": which one of self holds the text
     prefix: str = ""  # and how it starts; what follows up to a full stop is the object
-    whose: str = ""  # the object of another argument ("1") or of the caller's variable ("caller.x")
+    whose: Any = 0  # the object is that of another argument (1), or of the caller's variable ("x")
     whose_module: str = ""  # of callers that begin one scope each, which is known by them from then on
     moves: str = ""  # recorded only if this attribute of self and of the result, which says whether
     # they are on the host, differs; to the host it is sync
     outermost: str = ""  # calls inside another one of this group record nothing
     never_in: str = ""  # a group of `outermost`: nor do those inside one of it, which are not looked at
     query: str = ""  # "module:function" that says whether gradients are on: train or eval
-    count: str = ""  # argument of the span: "len(result)", "result.nbytes", "len(1)", "1.nbytes",
-    # "batches(4)": got meanwhile, by the rows that end in a batch; at most 4, or any number for 0;
-    # "batches(0)/x": by each of so many iterators as attribute x of self says;
-    # "caller.i+1": one more than a variable of the caller
-    count_never_of: str = ""  # "module:Class": there is nothing to count in such an argument
+    count: Optional[Count] = None
     part: str = ""  # begin: the span stays open; end: the call ends it (with `object`: the one
     # that the same self began, and what the same object begins inside it, as by super(), is a part of
-    # it), and nothing else is done; it has failed if the call, as __exit__, is told of an exception
-    ends: str = ""  # none: a result of None is the end of the data; duration_us, batch, asks: hook_library.c
-    before: Optional[Callable] = None  # before(arguments): the adapter is told of a call
+    # it), and nothing else is done; it has failed if the call, as __exit__, receives an exception
+    tells: str = ""  # of a library, what its function tells: duration_us, batch, asks (hook_library.c)
+    before: Optional[Callable] = None  # before(arguments): the adapter sees a call
     after: Optional[Callable] = None  # after(arguments, result, failed)
     numbers: str = ""  # inside a call of this group, numbers in the dictionary that it gives are counters;
     # of None it has none, and is not recorded
     device: str = ""  # events: if they are wanted, what a device does for the call is measured too
+    layers: str = ""  # in stretches that are sampled: of "modules" those that it calls are spans, too,
+    # "backward" is divided by them; an "update" begins and ends such a stretch (layers.h)
     waits: str = ""  # while _core.hook_waits() says so: what to call time off the CPU inside the call
     samples: tuple = ()  # of data: ("module:Class" of tensors, function that gives the shape of one)
-    keep: bool = False  # a compiler looks at it: never put another object in its place
+    keep: bool = False  # a compiler samples: never put another object in its place
     versions: str = ""  # such as ">=2.0,<3"
 
 
@@ -79,6 +90,8 @@ class _Skip(Exception):
 def install(adapter, part=""):
     """Lays all hooks of an adapter module, or those of a part that has been imported now. The reasons
     of those left out, by target."""
+    if not part:
+        _note_version(adapter)
     return install_rows(adapter, (row for row in adapter.HOOKS if _is_due(adapter, row, part)))
 
 
@@ -109,7 +122,7 @@ def _is_due(adapter, row, part):
 
 
 def _lay(row):
-    """What to call the hook in the run; _Skip if it can not be laid."""
+    """What to call the hook in the run; _Skip if it cannot be laid."""
     if row.technique == "library":
         owner, attribute, target = (*row.target.rsplit(":", 1), None)
         technique = "library"
@@ -123,6 +136,8 @@ def _lay(row):
     reason = _core.hook_lay(technique, target, owner, attribute, _point(row))
     if reason:
         raise _Skip(reason)
+    if isinstance(owner, property):
+        _renew(row.target.rpartition(".")[0])
     if technique == "function" and sys.version_info[:2] == (3, 11):
         return row.target + " (only calls that come from C)"
     return row.target
@@ -138,6 +153,16 @@ def _resolve(path):
     for name in outer:
         owner = _look_up(owner, name)
     return owner, last, _look_up(owner, last)
+
+
+def _renew(path):
+    """Sets an attribute of a class to what it is. 3.14 calls the function of a property that it has
+    called before without a look at that function, until the class changes."""
+    owner, name, value = _resolve(path)
+    for place in owner.__mro__ if isinstance(owner, type) else ():
+        if vars(place).get(name) is value:
+            setattr(place, name, value)
+            return
 
 
 def _look_up(owner, name):
@@ -172,32 +197,42 @@ def _choose(target, attribute, keep):
 
 
 def _point(row):
-    """What the C side takes; keys that are not used are left out."""
-    keys = ("stage", "name", "role", "scope", "flags", "of", "object", "attribute", "prefix",
-            "moves", "outermost", "never_in", "part", "ends", "before", "after", "numbers", "device",
-            "waits")
-    point = {key: getattr(row, key) for key in keys if getattr(row, key)}
+    """The row as a dictionary for C (hook_point.c): the same words, with objects for their paths. Keys
+    that are not used are left out."""
+    point = _used(row, but=_OF_PYTHON)
     point.setdefault("stage", "")
-    if row.whose.startswith("caller."):
-        point["caller"] = sys.intern(row.whose[len("caller."):])
+    if isinstance(row.whose, str):
+        point["whose"] = sys.intern(row.whose)
+    if row.whose_module:
+        point.pop("whose_module")
         if row.whose_module in sys.modules:
-            point["caller_module"] = vars(sys.modules[row.whose_module])
-    elif row.whose:
-        point["named_after"] = int(row.whose)
+            point["whose_module"] = vars(sys.modules[row.whose_module])
     if row.query:
         owner, name, value = _resolve(row.query)
         point["query"] = value if not isinstance(owner, type) else getattr(owner, name)
     if row.count:
-        point["count"] = _count(row.count)
-    if row.count_never_of:
-        _put_class(point, "count_never_of", row.count_never_of)
+        point["count"] = count = _used(row.count)
+        count["of"] = row.count.of
+        for key in "variable", "iterators":
+            if key in count:
+                count[key] = sys.intern(count[key])
+        if row.count.never_of:
+            _put_class(count, "never_of", row.count.never_of)
     if row.samples:
         kind, shape_of = row.samples
         _put_class(point, "samples", kind, shape_of)
     return point
 
 
+_OF_PYTHON = ("target", "technique", "keep", "versions")
+
+
+def _used(row, but=()):
+    return {key: value for key, value in row._asdict().items() if value and key not in but}
+
+
 def _put_class(point, key, path, *more):
+    point.pop(key, None)
     try:
         found = _resolve(path)[2]
     except _Skip:
@@ -205,20 +240,11 @@ def _put_class(point, key, path, *more):
     point[key] = (found, *more) if more else found
 
 
-def _count(text):
-    """(-1 for the result, -2 for batches, -3 for the caller or which argument; attribute, variable or
-    None for len() and for one iterator; at most, or what is added)."""
-    if text.startswith("caller."):
-        variable, _, more = text[len("caller."):].partition("+")
-        return (-3, sys.intern(variable), int(more or 0))
-    if text.startswith("batches("):
-        most, _, iterators = text[len("batches("):].partition(")/")
-        return (-2, sys.intern(iterators) if iterators else None, int(most.rstrip(")")))
-    if text.startswith("len(") and text.endswith(")"):
-        place, attribute = text[4:-1], None
-    else:
-        place, _, attribute = text.partition(".")
-    return (-1 if place == "result" else int(place), attribute)
+def _note_version(adapter):
+    """In the run: which framework is hooked."""
+    name, version = _version_of_module(adapter)
+    if isinstance(version, str):
+        _core.hook_mark("framework", "%s %s" % (name, version))
 
 
 def _check_version(adapter, row):
@@ -237,10 +263,14 @@ def _check_version(adapter, row):
             raise _Skip("it is for version %s" % row.versions)
 
 
+def _version_of_module(adapter):
+    name = getattr(adapter, "FRAMEWORK", adapter.__name__.rpartition(".")[2])
+    return name, getattr(sys.modules.get(name), "__version__", None)
+
+
 def _version_of(adapter) -> Optional[tuple]:
     """From the module itself if it says, else from its distribution."""
-    name = getattr(adapter, "FRAMEWORK", adapter.__name__.rpartition(".")[2])
-    text = getattr(sys.modules.get(name), "__version__", None)
+    name, text = _version_of_module(adapter)
     if not isinstance(text, str):
         from importlib import metadata
 

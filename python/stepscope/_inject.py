@@ -55,7 +55,7 @@ class _Loader:
     def __reduce__(self):
         from operator import itemgetter
 
-        return itemgetter(0), ((self._inner,),)  # whoever reads it needs nothing of ours
+        return itemgetter(0), ((self._inner,),)  # it can be read without us
 
     def create_module(self, spec):
         create = getattr(self._inner, "create_module", None)

@@ -38,8 +38,7 @@ char *buf_reserve(struct buf *buf, size_t more)
     size_t capacity = buf->capacity < SMALLEST ? SMALLEST : buf->capacity;
     while (wanted > more && capacity < wanted && capacity <= SIZE_MAX / 2)
         capacity *= 2;
-    char *data =
-        wanted > more && capacity >= wanted ? realloc(buf->data, capacity) : NULL;
+    char *data = wanted > more && capacity >= wanted ? realloc(buf->data, capacity) : NULL;
     if (!data) {
         buf->failed = true;
         return NULL;

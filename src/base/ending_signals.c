@@ -4,16 +4,14 @@
 #include <string.h>
 #include <unistd.h>
 
-static const int watched[ENDING_SIGNALS_WATCHED] = {SIGHUP, SIGINT, SIGQUIT, SIGTERM,
-                                                    SIGXFSZ};
+static const int watched[ENDING_SIGNALS_WATCHED] = {SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGXFSZ};
 
 static const char *volatile last_words;
 
 void ending_signals_watch(struct ending_signals *signals, void (*handler)(int number))
 {
     for (size_t i = 0; i < ENDING_SIGNALS_WATCHED; i++) {
-        const struct sigaction own = {.sa_handler =
-                                          watched[i] == SIGXFSZ ? SIG_IGN : handler};
+        const struct sigaction own = {.sa_handler = watched[i] == SIGXFSZ ? SIG_IGN : handler};
         sigaction(watched[i], NULL, &signals->before[i]);
         if (signals->before[i].sa_handler == SIG_DFL)
             sigaction(watched[i], &own, NULL);

@@ -1,8 +1,8 @@
-/* Signals that end a program which writes files, so that it can leave nothing half done behind: Ctrl-C
- * and its like. SIGXFSZ, for a file that grew too large, is ignored meanwhile: the write then fails
- * with EFBIG, of which a sentence can be made.
+/* Signals that end a program which writes files, so that it can leave nothing half done behind:
+ * Ctrl-C and its like. SIGXFSZ, for a file that grew too large, is ignored until then: the write
+ * then fails with EFBIG, of which a sentence can be made.
  *
- * What somebody ignores or handles already stays theirs. */
+ * What is already ignored or handled stays theirs. */
 #ifndef BASE_ENDING_SIGNALS_H
 #define BASE_ENDING_SIGNALS_H
 

@@ -51,8 +51,8 @@ int error_code_of_errno(int os_error)
 const char *ss_error_text(int code)
 {
     switch (code) {
-#define MESSAGE_CASE(id, number, message)                                                \
-    case number:                                                                         \
+#define MESSAGE_CASE(id, number, message)                                                          \
+    case number:                                                                                   \
         return message;
         SS_ERRORS(MESSAGE_CASE)
     default:

@@ -16,8 +16,7 @@ enum { JSON_MAX_DEPTH = 32 };
 struct json {
     struct sink *out;
     unsigned depth;
-    bool filled[JSON_MAX_DEPTH +
-                1]; /* the object or array at this depth has a value already */
+    bool filled[JSON_MAX_DEPTH + 1]; /* the object or array at this depth has a value already */
 };
 
 void json_init(struct json *json, struct sink *out);
@@ -27,7 +26,7 @@ void json_end_object(struct json *json);
 void json_begin_array(struct json *json, const char *key);
 void json_end_array(struct json *json);
 
-/* Any bytes: control characters are escaped, what is not UTF-8 becomes U+FFFD (base/utf8.h). */
+/* Any bytes: control characters are escaped, what is not UTF-8 becomes U+FFFD (base/text.h). */
 void json_bytes(struct json *json, const char *key, const char *data, size_t size);
 void json_string(struct json *json, const char *key, const char *text);
 void json_int(struct json *json, const char *key, int64_t value);

@@ -28,14 +28,14 @@ static const char *advice(int os_error)
     switch (os_error) {
     case ENOENT:
     case ENOTDIR:
-        return "Make its directory first, or give another name.";
+        return "Create its directory first, or give another name.";
     case EACCES:
     case EPERM:
     case EROFS:
-        return "Give a place where you may write.";
+        return "Choose a place where you have write permission.";
     case ENOSPC:
     case EDQUOT:
-        return "Make room, or give a place on another disk.";
+        return "Free some space, or choose another disk.";
     case EFBIG:
         return "'ulimit -f' says how large a file may be.";
     case EMFILE:
@@ -53,16 +53,14 @@ static const char *advice(int os_error)
 
 int out_file_error(struct ss_error *error, const char *path, int os_error)
 {
-    return error_set(error, error_code_of_errno(os_error),
-                     "cannot write '%.300s': %s. %s", path, strerror(os_error),
-                     advice(os_error));
+    return error_set(error, error_code_of_errno(os_error), "cannot write '%.300s': %s. %s", path,
+                     strerror(os_error), advice(os_error));
 }
 
 static int is_there(const struct out_file *file, struct ss_error *error)
 {
     return error_set(error, SS_E_BUSY,
-                     "'%.300s' is there already. --force replaces it; or give another "
-                     "name.",
+                     "'%.300s' already exists. Use --force to overwrite it, or give another name.",
                      file->name);
 }
 
@@ -91,8 +89,7 @@ static int open_part(struct out_file *file)
         char number[32] = "";
         if (i > 0)
             snprintf(number, sizeof number, "-%d", i);
-        if (asprintf(&file->part, "%s.%ld%s.part", file->path, (long)getpid(), number) <
-            0) {
+        if (asprintf(&file->part, "%s.%ld%s.part", file->path, (long)getpid(), number) < 0) {
             file->part = NULL;
             return ENOMEM;
         }
@@ -145,18 +142,27 @@ static int open_any(struct out_file *file, const char *path)
     file->path = exists ? realpath(path, NULL) : strdup(path);
     if (!file->path)
         return errno;
+    file->replaces = exists;
     const int failed = open_part(file);
     if (!failed && exists) /* whoever could read it still can, and nobody else */
         (void)fchmod(file->sink.fd, status.st_mode & 0777);
     return failed;
 }
 
-int out_file_open(struct out_file *file, const char *path, bool force,
-                  struct ss_error *error)
+void out_file_restrict(struct out_file *file, mode_t mode)
+{
+    struct stat status;
+
+    if (file->part && !file->replaces && fstat(file->sink.fd, &status) == 0)
+        (void)fchmod(file->sink.fd, status.st_mode & mode & 0777);
+}
+
+int out_file_open(struct out_file *file, const char *path, bool force, struct ss_error *error)
 {
     file->name = path;
     file->path = file->part = NULL;
     file->force = force;
+    file->replaces = false;
     sink_init_fd(&file->sink, STDOUT_FILENO);
     ending_signals_watch(&signals, remove_and_end);
     const int failed = open_any(file, path);

@@ -1,4 +1,5 @@
-/* Counters that a process records of itself, beside those of the program: no metrics of the training. */
+/* Counters that a process records of itself, beside those of the program: no metrics of the
+ * training. */
 #ifndef BASE_OWN_COUNTERS_H
 #define BASE_OWN_COUNTERS_H
 
@@ -8,5 +9,8 @@
 #define OWN_COUNTER_SAMPLER_CPU "stack sampler cpu"
 #define OWN_COUNTER_DISCARDED "stack samples discarded"
 #define OWN_COUNTER_SAMPLES "samples of a batch"
+#define OWN_COUNTER_MAKING "making a batch" /* looks at threads that do: enum making_state */
+
+enum making_state { MAKING_WAITS, MAKING_RUNS, MAKING_WAITS_FOR_LOCK, MAKING_STATES };
 
 #endif

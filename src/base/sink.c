@@ -2,11 +2,34 @@
 
 #include <errno.h>
 #include <stdarg.h>
+#include <stdatomic.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "base/error.h"
+
+/* One for the process, since what allocates does not know where its results will go. */
+static atomic_bool is_memory_short;
+
+void sink_refuse_all(void)
+{
+    atomic_store(&is_memory_short, true);
+}
+
+bool sink_refuses_all(void)
+{
+    return atomic_load_explicit(&is_memory_short, memory_order_relaxed);
+}
+
+/* Whether it may be written to. */
+static bool is_usable(struct sink *sink)
+{
+    if (sink_refuses_all())
+        sink_fail(sink, SS_E_NOMEM, ENOMEM);
+    return sink->error == 0;
+}
 
 void sink_init_fd(struct sink *sink, int fd)
 {
@@ -55,7 +78,7 @@ static void put_out(struct sink *sink, const char *data, size_t size)
 
 int sink_flush(struct sink *sink)
 {
-    if (!sink->error)
+    if (is_usable(sink))
         put_out(sink, sink->buffer, sink->waiting);
     sink->waiting = 0;
     return sink->error;
@@ -63,7 +86,7 @@ int sink_flush(struct sink *sink)
 
 void sink_write(struct sink *sink, const void *data, size_t size)
 {
-    if (sink->error || size == 0)
+    if (!is_usable(sink) || size == 0)
         return;
     sink->bytes += size;
     if (size > sizeof sink->buffer - sink->waiting)

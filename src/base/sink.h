@@ -5,6 +5,7 @@
 #ifndef BASE_SINK_H
 #define BASE_SINK_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -31,6 +32,12 @@ void sink_printf(struct sink *sink, const char *format, ...) ATTR_PRINTF(2, 3);
 
 /* Makes the sink fail, if it has not yet: for a producer that has run out of memory. */
 void sink_fail(struct sink *sink, int error, int os_error);
+
+/* Makes all sinks of the process fail from now on: memory ran out somewhere, so what would be
+ * written may be wrong. Any thread. */
+void sink_refuse_all(void);
+/* For those who write without a sink: what they have is not to be kept. */
+bool sink_refuses_all(void);
 
 /* Writes what is waiting. 0, or the first SS_E code. */
 int sink_flush(struct sink *sink);

@@ -3,8 +3,6 @@
 #include <stdbool.h>
 #include <string.h>
 
-#include "base/utf8.h"
-
 struct range {
     uint32_t first, last;
 };
@@ -18,13 +16,11 @@ static const struct range hidden[] = {
 
 /* Blocks of marks that sit on the letter before them. */
 static const struct range combining[] = {
-    {0x0300, 0x036f}, {0x0483, 0x0489}, {0x0591, 0x05bd}, {0x0610, 0x061a},
-    {0x064b, 0x065f}, {0x0670, 0x0670}, {0x06d6, 0x06dc}, {0x06df, 0x06e4},
-    {0x06e7, 0x06e8}, {0x06ea, 0x06ed}, {0x0900, 0x0902}, {0x093c, 0x093c},
-    {0x0941, 0x0948}, {0x094d, 0x094d}, {0x0951, 0x0957}, {0x0e31, 0x0e31},
-    {0x0e34, 0x0e3a}, {0x0e47, 0x0e4e}, {0x1ab0, 0x1aff}, {0x1dc0, 0x1dff},
-    {0x20d0, 0x20ff}, {0x302a, 0x302d}, {0x3099, 0x309a}, {0xfe00, 0xfe0f},
-    {0xfe20, 0xfe2f}};
+    {0x0300, 0x036f}, {0x0483, 0x0489}, {0x0591, 0x05bd}, {0x0610, 0x061a}, {0x064b, 0x065f},
+    {0x0670, 0x0670}, {0x06d6, 0x06dc}, {0x06df, 0x06e4}, {0x06e7, 0x06e8}, {0x06ea, 0x06ed},
+    {0x0900, 0x0902}, {0x093c, 0x093c}, {0x0941, 0x0948}, {0x094d, 0x094d}, {0x0951, 0x0957},
+    {0x0e31, 0x0e31}, {0x0e34, 0x0e3a}, {0x0e47, 0x0e4e}, {0x1ab0, 0x1aff}, {0x1dc0, 0x1dff},
+    {0x20d0, 0x20ff}, {0x302a, 0x302d}, {0x3099, 0x309a}, {0xfe00, 0xfe0f}, {0xfe20, 0xfe2f}};
 
 static const struct range wide[] = {
     {0x1100, 0x115e},   {0x231a, 0x231b},   {0x23e9, 0x23ec},   {0x2614, 0x2615},
@@ -143,6 +139,11 @@ void text_fit(struct buf *out, const char *data, size_t size, size_t columns)
     buf_add(out, dots, dots_columns);
 }
 
+static bool is_digit(char byte)
+{
+    return byte >= '0' && byte <= '9';
+}
+
 static size_t word_bytes(const char *data, size_t size)
 {
     size_t bytes = 0;
@@ -150,6 +151,75 @@ static size_t word_bytes(const char *data, size_t size)
     while (bytes < size && !memchr(" \t\n\r", data[bytes], 4))
         bytes++;
     return bytes;
+}
+
+/* Whether the word ends as a number does: "12.3", "(1,000", "steps\xa0" "12". */
+static bool ends_in_number(const char *word, size_t size)
+{
+    size_t start = size;
+
+    if (size == 0 || !is_digit(word[size - 1]))
+        return false;
+    while (start > 0 && (is_digit(word[start - 1]) || memchr(".,", word[start - 1], 2)))
+        start--;
+    while (start > 0 && memchr("(<+-", word[start - 1], 4))
+        start--;
+    return start == 0 || word[start - 1] == TEXT_NO_BREAK[1];
+}
+
+static bool is_one_of(const char *word, size_t size, const char *const *list, size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        if (strlen(list[i]) == size && memcmp(word, list[i], size) == 0)
+            return true;
+    return false;
+}
+
+/* Whether the word is a unit, with whatever punctuation behind it: "ms", "%):", "steps/s,". */
+static bool is_unit(const char *word, size_t size)
+{
+    static const char *const units[] = {
+        "%",       "ns",    "us",    "ms",     "s",       "min",     "h",         "d",     "B",
+        "KB",      "MB",    "GB",    "TB",     "PB",      "EB",      "k",         "M",     "G",
+        "T",       "P",     "E",     "Hz",     "MHz",     "GHz",     "ppm",       "W",     "C",
+        "step",    "steps", "span",  "spans",  "record",  "records", "byte",      "bytes", "sample",
+        "samples", "core",  "cores", "thread", "threads", "process", "processes", "loop",  "loops"};
+    size_t end = 0;
+
+    while (end < size && !memchr(",;:.)/", word[end], 6))
+        end++;
+    return is_one_of(word, end, units, sizeof units / sizeof units[0]);
+}
+
+/* Whether the word is a unit that a smaller one may follow: "4 min 12 s". */
+static bool has_smaller_unit(const char *word, size_t size)
+{
+    static const char *const units[] = {"min", "h", "d"};
+
+    return is_one_of(word, size, units, sizeof units / sizeof units[0]);
+}
+
+void text_keep_units(struct buf *out, const char *data, size_t size)
+{
+    bool after_number = false;
+
+    while (size > 0) {
+        const size_t bytes = word_bytes(data, size);
+        const size_t rest = size - bytes;
+        const char *next = rest > 1 ? data + bytes + 1 : "";
+        const size_t next_bytes = rest > 1 ? word_bytes(next, rest - 1) : 0;
+        const bool is_number = ends_in_number(data, bytes);
+        buf_add(out, data, bytes);
+        if (rest > 0 && data[bytes] == ' ' &&
+            ((is_number && is_unit(next, next_bytes)) ||
+             (after_number && has_smaller_unit(data, bytes) && ends_in_number(next, next_bytes))))
+            buf_add_text(out, TEXT_NO_BREAK);
+        else
+            buf_add(out, data + bytes, rest > 0);
+        after_number = is_number;
+        data += bytes + (rest > 0);
+        size = rest > 0 ? rest - 1 : 0;
+    }
 }
 
 /* Splits a word that is wider than a line; returns the columns of its last line. */
@@ -169,11 +239,15 @@ static size_t add_word(struct buf *out, struct walk walk, size_t indent, size_t 
     return used;
 }
 
-void text_wrap(struct buf *out, const char *data, size_t size, size_t indent,
-               size_t columns)
+void text_wrap(struct buf *out, const char *text, size_t length, size_t indent, size_t columns)
 {
+    struct buf kept = {0};
     size_t used = indent;
     bool line_has_word = false;
+
+    text_keep_units(&kept, text, length);
+    const char *data = buf_text(&kept);
+    size_t size = kept.size;
 
     while (size > 0) {
         size_t bytes = word_bytes(data, size);
@@ -197,4 +271,78 @@ void text_wrap(struct buf *out, const char *data, size_t size, size_t indent,
             size--;
         }
     }
+    out->failed |= kept.failed;
+    buf_release(&kept);
+}
+
+/* How a sequence goes on after its first byte. Only the second byte has limits of its own: they
+ * keep out overlong forms, surrogates and what lies beyond U+10FFFF. */
+struct lead {
+    unsigned char more;
+    unsigned char bits; /* of the character, in the first byte */
+    unsigned char second_low, second_high;
+};
+
+static struct lead lead_of(unsigned char byte)
+{
+    if (byte < 0x80)
+        return (struct lead){0, 0x7f, 0, 0};
+    if (byte < 0xc2 || byte > 0xf4)
+        return (struct lead){0, 0, 0, 0};
+    if (byte < 0xe0)
+        return (struct lead){1, 0x1f, 0x80, 0xbf};
+    if (byte < 0xf0)
+        return (struct lead){2, 0x0f, byte == 0xe0 ? 0xa0 : 0x80, byte == 0xed ? 0x9f : 0xbf};
+    return (struct lead){3, 0x07, byte == 0xf0 ? 0x90 : 0x80, byte == 0xf4 ? 0x8f : 0xbf};
+}
+
+size_t utf8_next(const char *data, size_t size, uint32_t *character)
+{
+    const unsigned char *bytes = (const unsigned char *)data;
+    struct lead lead = lead_of(bytes[0]);
+    uint32_t value = bytes[0] & lead.bits;
+
+    for (size_t i = 1; i <= lead.more; i++) {
+        unsigned char low = i == 1 ? lead.second_low : 0x80;
+        unsigned char high = i == 1 ? lead.second_high : 0xbf;
+        if (i == size || bytes[i] < low || bytes[i] > high) {
+            *character = UTF8_REPLACEMENT;
+            return i;
+        }
+        value = value << 6 | (bytes[i] & 0x3fu);
+    }
+    *character = lead.bits ? value : UTF8_REPLACEMENT;
+    return lead.more + 1u;
+}
+
+static bool goes_on(char byte)
+{
+    return ((unsigned char)byte & 0xc0) == 0x80;
+}
+
+size_t utf8_cut(const char *text, size_t max)
+{
+    size_t size = strnlen(text, max + 1);
+
+    if (size <= max)
+        return size;
+    size = max;
+    while (size > 0 && max - size < UTF8_MAX_BYTES - 1 && goes_on(text[size]))
+        size--;
+    /* What is no UTF-8 has no characters to keep whole. */
+    return goes_on(text[size]) ? max : size;
+}
+
+size_t utf8_put(char out[UTF8_MAX_BYTES], uint32_t character)
+{
+    if (character < 0x80) {
+        out[0] = (char)character;
+        return 1;
+    }
+    size_t more = character < 0x800 ? 1 : character < 0x10000 ? 2 : 3;
+    uint32_t mark = 0xff00u >> (more + 1) & 0xffu; /* as many leading ones as bytes */
+    out[0] = (char)(mark | character >> 6 * more);
+    for (size_t i = 1; i <= more; i++)
+        out[i] = (char)(0x80u | (character >> 6 * (more - i) & 0x3fu));
+    return more + 1;
 }

@@ -1,14 +1,15 @@
 #include <string.h>
 
 #include "cli/command.h"
+#include "cli/options.h"
 #include "diagnose/explain.h"
-#include "output/page.h"
+#include "diagnose/finding_kind.h"
+#include "render/page.h"
 
-/* The words of these texts that not everybody knows, a line each. */
-static void print_words(struct page *page, const struct explanation *explanation)
+/* The words of these texts that may be new to a reader, a line each. */
+static void print_words(struct page *page, const struct finding_kind *kind)
 {
-    const char *const texts[] = {explanation->meaning, explanation->computed,
-                                 explanation->fixes};
+    const char *const texts[] = {kind->meaning, kind->computed, kind->fixes};
     const char *label = "Words";
 
     for (size_t i = 0; explain_word_at(i); i++) {
@@ -24,38 +25,69 @@ static void print_words(struct page *page, const struct explanation *explanation
     }
 }
 
-static void print(struct console *console, const struct explanation *explanation)
+static void print_given(struct page *page, const struct finding_kind *kind)
+{
+    buf_printf(&page->value, "that of the framework: %s", kind->given);
+    page_field(page, "Advice");
+    for (int i = 0; i < FINDING_CASES_MOST && kind->cases[i].when; i++) {
+        buf_printf(&page->value, "if %s", kind->cases[i].when);
+        if (kind->cases[i].advice)
+            buf_printf(&page->value, ": %s", kind->cases[i].advice);
+        page_field(page, "");
+    }
+}
+
+static void print(struct console *console, const struct finding_kind *kind)
 {
     struct page page;
 
     page_init(&page, &console->out);
-    buf_add_text(&page.value, explanation->id);
+    buf_add_text(&page.value, kind->name);
     page_line(&page);
-    page_prose(&page, explanation->meaning);
+    page_prose(&page, kind->meaning);
     page_field(&page, "Means");
-    page_prose(&page, explanation->computed);
+    page_prose(&page, kind->computed);
     page_field(&page, "Computed");
-    page_prose(&page, explanation->fixes);
+    page_prose(&page, kind->fixes);
     page_field(&page, "To do");
-    print_words(&page, explanation);
+    print_given(&page, kind);
+    print_words(&page, kind);
     page_release(&page);
+}
+
+static void print_list(struct console *console)
+{
+    for (int i = 0; i < FINDING_COUNT; i++) {
+        const struct finding_kind *kind = finding_kind_of((enum finding_id)i);
+        sink_printf(&console->out, "%-18s  %s\n", kind->name, kind->gist);
+    }
+}
+
+static void complain(const struct console *console, const char *name)
+{
+    struct suggestion suggestion = suggest_start(name, strlen(name));
+
+    for (int i = 0; i < FINDING_COUNT; i++)
+        suggest_try(&suggestion, finding_name((enum finding_id)i));
+    if (suggestion.best)
+        console_error(console, "unknown finding '%s'. Did you mean '%s'?", name, suggestion.best);
+    else
+        console_error(console, "unknown finding '%s'. 'stepscope explain' lists all findings.",
+                      name);
 }
 
 static int run(struct console *console, int count, char **operands)
 {
     if (count == 0) {
-        for (size_t i = 0; explain_at(i); i++)
-            sink_printf(&console->out, "%s\n", explain_at(i)->id);
+        print_list(console);
         return EXIT_FINE;
     }
-    const struct explanation *explanation = explain_find(operands[0]);
-    if (!explanation) {
-        console_error(console,
-                      "there is no finding '%s'. 'stepscope explain' lists all of them.",
-                      operands[0]);
+    const enum finding_id id = finding_by_name(operands[0], strlen(operands[0]));
+    if (id == FINDING_NONE) {
+        complain(console, operands[0]);
         return EXIT_USAGE;
     }
-    print(console, explanation);
+    print(console, finding_kind_of(id));
     return EXIT_FINE;
 }
 
@@ -63,11 +95,10 @@ static const struct cli_option options[] = {{0}};
 
 const struct command cmd_explain = {
     .name = "explain",
-    .summary = "what a finding means, how it is computed, what to do",
+    .summary = "explain a finding: meaning, computation, remedy",
     .operands = "[ID]",
-    .details =
-        "Prints the long text on a finding of 'stepscope report', or the list of all\n"
-        "findings.\n",
+    .details = "Explains a finding of 'stepscope report': what it means, how it is computed and\n"
+               "what to do. Without ID, lists all findings.\n",
     .options = options,
     .fewest = 0,
     .most = 1,

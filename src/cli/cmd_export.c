@@ -6,17 +6,16 @@
 #include "base/error.h"
 #include "base/out_file.h"
 #include "cli/command.h"
-#include "cli/progress.h"
+#include "cli/console.h"
+#include "cli/options.h"
 #include "cli/run_argument.h"
-#include "cli/suggest.h"
 #include "export/export.h"
-#include "output/report_parts.h"
 
 /* Said of formats that are not there. */
 #ifdef SS_NANOPB
 #define NOT_BUILT ""
 #else
-#define NOT_BUILT " Perfetto and TensorBoard take a stepscope that was built with nanopb."
+#define NOT_BUILT " Perfetto and TensorBoard need a stepscope built with nanopb."
 #endif
 
 static bool force;
@@ -30,8 +29,7 @@ static void complain_about_format(const struct console *console, const char *nam
         suggest_try(&suggestion, (*f)->name);
         buf_printf(&list, "%s%s", f == export_formats ? "" : ", ", (*f)->name);
     }
-    console_error(console,
-                  "there is no format '%s' here. There are %s." NOT_BUILT "%s%s%s", name,
+    console_error(console, "unknown format '%s'. Available: %s." NOT_BUILT "%s%s%s", name,
                   buf_text(&list), suggestion.best ? " Did you mean '" : "",
                   suggestion.best ? suggestion.best : "", suggestion.best ? "'?" : "");
     buf_release(&list);
@@ -52,9 +50,8 @@ static int write_file(const struct export_format *format, const struct export_jo
     return error_set(error, failed, "cannot export the run: %s.", ss_error_text(failed));
 }
 
-static int export_run(const struct export_format *format, const char *path,
-                      struct ss_run *run, const struct run_facts *facts,
-                      struct buf *missing, struct ss_error *error)
+static int export_run(const struct export_format *format, const char *path, struct ss_run *run,
+                      const struct run_facts *facts, struct buf *missing, struct ss_error *error)
 {
     /* Where the rows themselves are shown, a bar would be among them. */
     const bool on_screen = strcmp(path, "-") == 0 && isatty(STDOUT_FILENO);
@@ -77,16 +74,11 @@ static int export_run(const struct export_format *format, const char *path,
 static void say_what_is_missing(const struct console *console, const struct ss_run *run,
                                 const char *path, const struct buf *missing)
 {
-    const struct report_losses losses = report_losses(run);
-
     if (missing->size > 0)
         console_error(console, "%s.", buf_text(missing));
     if (ss_run_is_live(run))
-        console_error(console,
-                      "the run is still being written: this is what it had until now.");
-    if (!report_is_whole(&losses))
-        console_error(console,
-                      "some of the run is missing: 'stepscope info %s' says what.", path);
+        console_error(console, "the run is still being recorded: exported what it has so far.");
+    run_argument_say_missing(console, run, path);
 }
 
 static int export_path(struct console *console, const struct export_format *format,
@@ -123,12 +115,11 @@ static bool is_usable(const struct console *console, const struct export_format 
     if (to[0] == '\0')
         console_error(console, "OUT is empty: give a file, or - for standard output.");
     else if (to_stdout && format->write_directory)
-        console_error(console, "%s is a directory of files: give its name as OUT.",
+        console_error(console, "%s writes a directory of files: give its name as OUT.",
                       format->name);
     else if (to_stdout && format->is_binary && isatty(STDOUT_FILENO))
         console_error(console,
-                      "%s is nothing for a terminal: give a file, or send it to a "
-                      "program.",
+                      "refusing to write %s to a terminal: give a file, or pipe it to a program.",
                       format->name);
     else
         return true;
@@ -160,22 +151,18 @@ static void list_formats(struct sink *out)
 }
 
 static const struct cli_option options[] = {
-    {.name = "force",
-     .letter = 'f',
-     .help = "replace what is there already",
-     .is_given = &force},
+    {.name = "force", .letter = 'f', .help = "overwrite existing files", .is_given = &force},
     {0},
 };
 
 const struct command cmd_export = {
     .name = "export",
-    .summary = "a run in the format of another tool",
+    .summary = "convert a run for other tools",
     .operands = "FORMAT RUN OUT",
-    .details =
-        "Writes a run so that others can read it. RUN is a directory, or the name of a\n"
-        "run in stepscope-runs (or STEPSCOPE_DIR); 'latest' is the newest. OUT is a file,\n"
-        "or - for standard output. It appears when it is whole. Runs that go on, were\n"
-        "killed or are damaged are exported as far as they go.\n",
+    .details = "Writes a run in a format that other tools read. RUN is the name of a run or its\n"
+               "beginning, latest, latest~1 (the one before), or a directory. OUT is a file,\n"
+               "which is written atomically, or - for standard output. Live, killed and damaged\n"
+               "runs are exported as far as they can be read.\n",
     .list = list_formats,
     .options = options,
     .fewest = 3,

@@ -4,34 +4,33 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "base/duration.h"
+#include "base/quantity.h"
 #include "base/text.h"
 #include "cli/command.h"
 #include "cli/html_file.h"
 #include "supervise/signals.h"
 #include "supervise/supervise.h"
 
-enum {
-    SIGNAL_EXIT = 128
-}; /* as a shell says it, for the case that we cannot die ourselves */
+enum { SIGNAL_EXIT = 128 }; /* as a shell says it, for the case that we cannot die ourselves */
 
 static const char *dir, *name, *every, *deadline, *tensorboard;
-static bool quiet, strict, force, device_events;
+static bool quiet, strict, force, device_events, unpacked;
 static const char *html;
 static int64_t deadline_ns;
+static struct step_courses courses; /* of all steps, for the page */
 
 static void say(void *console, const char *message)
 {
     console_error(console, "%s", message);
 }
 
-static bool parse_time(const struct console *console, const char *option,
-                       const char *text, int64_t *ns)
+static bool parse_time(const struct console *console, const char *option, const char *text,
+                       int64_t *ns)
 {
     if (!text || duration_parse(text, ns))
         return true;
-    console_error(console, "--%s takes a time such as " DURATION_EXAMPLES ", not '%s'.",
-                  option, text);
+    console_error(console, "--%s takes a time such as " DURATION_EXAMPLES ", not '%s'.", option,
+                  text);
     return false;
 }
 
@@ -44,14 +43,22 @@ static bool is_filled(const struct console *console, const char *option, const c
     return false;
 }
 
+static void take_step(void *console, const struct model_step *step)
+{
+    (void)console;
+    step_courses_add(&courses, step);
+}
+
 /* The page, and the last line of the summary that says where it is. */
-static void write_page(void *console, const char *run_path)
+static void write_page(void *console, const char *run_path, const struct analysis *analysis)
 {
     const struct html_file file = {.path = html, .force = force};
     struct buf line = {0};
     struct sink err;
 
-    if (html_file_write_run(console, &file, run_path, deadline_ns) != EXIT_FINE || quiet)
+    if ((analysis ? html_file_write(console, &file, analysis, &courses)
+                  : html_file_write_run(console, &file, run_path, deadline_ns)) != EXIT_FINE ||
+        quiet)
         return;
     sink_init_fd(&err, STDERR_FILENO);
     buf_add_text(&line, "page    ");
@@ -67,21 +74,21 @@ static bool page_can_be_written(const struct console *console)
 
     if (strcmp(html, "-") != 0)
         return html_file_check(console, &file) == EXIT_FINE;
-    console_error(console, "--html takes a file: standard output is the command's own.");
+    console_error(console, "--html needs a file: standard output belongs to the command.");
     return false;
 }
 
 static int run(struct console *console, int count, char **words)
 {
-    struct sink err;
     struct supervision wish = {
         .place = {.parent = dir, .name = name, .command = words},
         .quiet = quiet,
         .strict = strict,
+        .unpacked = unpacked,
         .tensorboard = tensorboard,
-        .err = &err,
         .say = say,
         .done = html ? write_page : NULL,
+        .seen = html ? take_step : NULL,
         .context = console,
     };
     struct supervision_end end;
@@ -89,15 +96,15 @@ static int run(struct console *console, int count, char **words)
     if (!parse_time(console, "every", every, &wish.every_ns) ||
         !parse_time(console, "deadline", deadline, &wish.deadline_ns) ||
         !is_filled(console, "dir", dir) || !is_filled(console, "name", name) ||
-        !is_filled(console, "tensorboard", tensorboard) ||
-        !is_filled(console, "html", html) || (html && !page_can_be_written(console)))
+        !is_filled(console, "tensorboard", tensorboard) || !is_filled(console, "html", html) ||
+        (html && !page_can_be_written(console)))
         return EXIT_USAGE;
     deadline_ns = wish.deadline_ns;
     words[count] = NULL;
     if (device_events)
         (void)setenv("STEPSCOPE_DEVICE_EVENTS", "1", 1);
-    sink_init_fd(&err, STDERR_FILENO);
     supervise(&wish, &end);
+    step_courses_release(&courses);
     if (end.refused)
         return EXIT_DATA;
     if (end.signal == 0)
@@ -109,49 +116,50 @@ static int run(struct console *console, int count, char **words)
 static const struct cli_option options[] = {
     {.name = "dir",
      .argument = "DIR",
-     .help = "where runs are kept, instead of stepscope-runs",
+     .help = "keep runs in DIR (default: stepscope-runs)",
      .value = &dir},
     {.name = "name",
      .argument = "NAME",
-     .help = "what the run is called, instead of the command",
+     .help = "name of the run (default: from the command)",
      .value = &name},
-    {.name = "quiet", .letter = 'q', .help = "print nothing at all", .is_given = &quiet},
+    {.name = "quiet", .letter = 'q', .help = "print nothing", .is_given = &quiet},
     {.name = "every",
      .argument = "T",
-     .help = "print a status line each " DURATION_EXAMPLES,
+     .help = "print a status line every " DURATION_EXAMPLES,
      .value = &every},
     {.name = "deadline",
      .argument = "T",
-     .help = "say whether the whole run will end in time",
+     .help = "check whether the whole run will end in time",
      .value = &deadline},
     {.name = "tensorboard",
      .argument = "DIR",
-     .help = "write curves for TensorBoard into DIR while it runs",
+     .help = "write TensorBoard curves to DIR during the run",
      .value = &tensorboard},
     {.name = "html",
      .argument = "FILE",
-     .help = "write the report as an HTML page when it has ended",
+     .help = "write the report as an HTML page at the end",
      .value = &html},
-    {.name = "force",
-     .letter = 'f',
-     .help = "replace FILE if it is there already",
-     .is_given = &force},
+    {.name = "force", .letter = 'f', .help = "overwrite FILE if it exists", .is_given = &force},
     {.name = "device-events",
-     .help = "time what a GPU does with CUDA events (PyTorch)",
+     .help = "time GPU work with CUDA events (PyTorch)",
      .is_given = &device_events},
-    {.name = "strict", .help = "do not run what cannot be recorded", .is_given = &strict},
+    {.name = "no-pack",
+     .help = "do not compress the run (older versions read it)",
+     .is_given = &unpacked},
+    {.name = "strict",
+     .help = "do not run the command if it cannot be recorded",
+     .is_given = &strict},
     {0},
 };
 
 const struct command cmd_run = {
     .name = "run",
-    .summary = "run a command, record it and sum it up",
+    .summary = "run a command, record it and summarise it",
     .operands = "[--] COMMAND ...",
-    .details =
-        "Runs the command and records where its time goes. Input, output, signals and\n"
-        "exit code are the command's own. The summary goes to stderr when it has ended;\n"
-        "the run is kept in stepscope-runs/DATE-TIME-NAME, the newest one also as\n"
-        "stepscope-runs/latest. STEPSCOPE_DIR names another place, as --dir does.\n",
+    .details = "Runs the command and records where its time goes. Input, output, signals and\n"
+               "exit code are the command's own. A summary goes to stderr at the end;\n"
+               "the run is kept in stepscope-runs/DATE-TIME-NAME, the newest one also as\n"
+               "stepscope-runs/latest. STEPSCOPE_DIR names another place, as --dir does.\n",
     .options = options,
     .fewest = 1,
     .most = INT_MAX,

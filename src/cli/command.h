@@ -3,6 +3,7 @@
 #ifndef CLI_COMMAND_H
 #define CLI_COMMAND_H
 
+#include "base/sink.h"
 #include "cli/console.h"
 #include "cli/options.h"
 
@@ -27,11 +28,26 @@ extern const struct command cmd_dump;
 extern const struct command cmd_explain;
 extern const struct command cmd_export;
 extern const struct command cmd_help;
+extern const struct command cmd_import;
 extern const struct command cmd_info;
+extern const struct command cmd_list;
+extern const struct command cmd_pack;
+extern const struct command cmd_remove;
+extern const struct command cmd_rename;
 extern const struct command cmd_report;
 extern const struct command cmd_run;
+extern const struct command cmd_sweep;
+extern const struct command cmd_try;
 
 /* The command of this name, or NULL after a message on stderr. */
 const struct command *command_find(const struct console *console, const char *name);
+
+/* Help texts are made from these tables (cmd_help.c). The usage: a format, and what it takes of a
+ * command. */
+#define HELP_USAGE "Usage: stepscope %s [OPTIONS]%s%s"
+#define HELP_USAGE_OF(command) (command)->name, *(command)->operands ? " " : "", (command)->operands
+
+void help_overview(struct sink *out);
+void help_command(struct sink *out, const struct command *command);
 
 #endif

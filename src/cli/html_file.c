@@ -13,7 +13,8 @@ static int complain(const struct console *console, const struct ss_error *error)
     return error->code == SS_E_BUSY ? EXIT_USAGE : EXIT_DATA;
 }
 
-/* A FIFO would wait for a reader; a link that leads nowhere would be replaced, or fail at the end. */
+/* A FIFO would wait for a reader; a link that leads nowhere would be replaced, or fail at the
+ * end. */
 static bool is_no_file(const char *path)
 {
     struct stat status;
@@ -29,8 +30,7 @@ int html_file_check(const struct console *console, const struct html_file *file)
     struct out_file out;
 
     if (is_no_file(file->path)) {
-        console_error(console,
-                      "'%s' is no file that a page could be. Give the name of a new one.",
+        console_error(console, "'%s' is not a regular file. Give the name of a new file.",
                       file->path);
         return EXIT_USAGE;
     }
@@ -41,22 +41,24 @@ int html_file_check(const struct console *console, const struct html_file *file)
 }
 
 int html_file_write(const struct console *console, const struct html_file *file,
-                    const struct report_input *input, const struct step_courses *courses)
+                    const struct analysis *analysis, const struct step_courses *courses)
 {
+    struct stat run;
     struct ss_error error = {0};
     struct out_file out;
 
     if (out_file_open(&out, file->path, file->force, &error) != 0)
         return complain(console, &error);
-    html_page_write(&out.sink, input, courses);
+    if (stat(analysis->facts->path, &run) == 0)
+        out_file_restrict(&out, run.st_mode);
+    html_page_write(&out.sink, analysis, courses);
     if (out_file_finish(&out, &error) != 0)
         return complain(console, &error);
     return EXIT_FINE;
 }
 
 static int write_opened(const struct console *console, const struct html_file *file,
-                        struct ss_run *run, const struct run_facts *facts,
-                        int64_t deadline_ns)
+                        struct ss_run *run, const struct run_facts *facts, int64_t deadline_ns)
 {
     struct step_courses courses = {0};
     struct snapshot *snapshot;
@@ -64,17 +66,14 @@ static int write_opened(const struct console *console, const struct html_file *f
     int status = EXIT_DATA;
 
     const int failed =
-        feed_observed(&feed, run, facts, step_courses_add, &courses, &snapshot);
+        snapshot_run_observed(&feed, run, facts, step_courses_add, &courses, &snapshot);
     if (failed) {
-        console_error(console, "cannot read run '%s': %s.", facts->path,
-                      ss_error_text(failed));
+        console_error(console, "cannot read run '%s': %s.", facts->path, ss_error_text(failed));
     } else {
-        const struct report_input input = {.snapshot = snapshot,
-                                           .run = run,
-                                           .facts = facts,
-                                           .hooks = &feed.hooks,
-                                           .deadline_ns = deadline_ns};
-        status = html_file_write(console, file, &input, &courses);
+        struct analysis analysis;
+        analysis_make(&analysis, snapshot, run, facts, &feed.hooks);
+        analysis.deadline_ns = deadline_ns;
+        status = html_file_write(console, file, &analysis, &courses);
     }
     snapshot_free(snapshot);
     feed_release(&feed);

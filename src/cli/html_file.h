@@ -4,7 +4,7 @@
 
 #include "cli/console.h"
 #include "html/step_course.h"
-#include "output/report.h"
+#include "report/report.h"
 
 struct html_file {
     const char *path; /* "-": standard output */
@@ -13,12 +13,12 @@ struct html_file {
 
 /* Each returns an exit code, after a message if it is not EXIT_FINE. */
 
-/* Whether it could be written, before there is anything to write: nobody trains for hours to find out.
- * Only a file, or a name that is free, will do. */
+/* Whether it could be written, before there is anything to write: no one should train for hours to
+ * find out. Only a file, or a name that is free, will do. */
 int html_file_check(const struct console *console, const struct html_file *file);
 
 int html_file_write(const struct console *console, const struct html_file *file,
-                    const struct report_input *input, const struct step_courses *courses);
+                    const struct analysis *analysis, const struct step_courses *courses);
 
 /* The same for the run in a directory. */
 int html_file_write_run(const struct console *console, const struct html_file *file,

@@ -1,17 +1,20 @@
 /* stepscope: finds the command, parses its options, runs it. */
 #include <stdbool.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "cli/command.h"
-#include "cli/help.h"
-#include "cli/suggest.h"
+#include "cli/console.h"
+#include "cli/options.h"
 #include "supervise/gpus.h"
+#include "supervise/watcher.h"
 
 const struct command *const commands[] = {
-    &cmd_run,    &cmd_report,  &cmd_compare, &cmd_export, &cmd_info, &cmd_dump,
-    &cmd_doctor, &cmd_explain, &cmd_demo,    &cmd_help,   NULL};
+    &cmd_run,    &cmd_report, &cmd_compare, &cmd_try,    &cmd_sweep, &cmd_list,
+    &cmd_rename, &cmd_remove, &cmd_pack,    &cmd_export, &cmd_info,  &cmd_import,
+    &cmd_dump,   &cmd_doctor, &cmd_explain, &cmd_demo,   &cmd_help,  NULL};
 
 const struct command *command_find(const struct console *console, const char *name)
 {
@@ -23,23 +26,21 @@ const struct command *command_find(const struct console *console, const char *na
         suggest_try(&suggestion, (*c)->name);
     }
     if (suggestion.best)
-        console_error(console, "there is no command '%s'. Did you mean '%s'?", name,
-                      suggestion.best);
+        console_error(console, "unknown command '%s'. Did you mean '%s'?", name, suggestion.best);
     else
-        console_error(console,
-                      "there is no command '%s'. 'stepscope help' lists them all.", name);
+        console_error(console, "unknown command '%s'. 'stepscope help' lists all commands.", name);
     return NULL;
 }
 
-static bool operands_fit(const struct console *console, const struct command *command,
-                         int count, char **operands)
+static bool operands_fit(const struct console *console, const struct command *command, int count,
+                         char **operands)
 {
     if (count < command->fewest)
         console_error(console, "%s is missing. " HELP_USAGE, command->operands,
                       HELP_USAGE_OF(command));
     else if (count > command->most)
-        console_error(console, "one argument too many: '%s'. " HELP_USAGE,
-                      operands[command->most], HELP_USAGE_OF(command));
+        console_error(console, "unexpected argument '%s'. " HELP_USAGE, operands[command->most],
+                      HELP_USAGE_OF(command));
     else
         return true;
     return false;
@@ -51,6 +52,8 @@ static int run_command(struct console *console, const struct command *command, i
     struct ss_error error = {0};
 
     console->command = command->name;
+    if (!command->ends_in_command) /* whose command goes on, whatever we cannot do */
+        memory_guard();
     int parsed = (command->ends_in_command ? options_parse_leading : options_parse)(
         command->options, &count, words, &error);
     if (parsed == OPTIONS_HELP) {
@@ -58,8 +61,8 @@ static int run_command(struct console *console, const struct command *command, i
         return EXIT_FINE;
     }
     if (parsed < 0) {
-        console_error(console, "%s 'stepscope %s --help' lists the options.",
-                      error.message, command->name);
+        console_error(console, "%s 'stepscope %s --help' lists the options.", error.message,
+                      command->name);
         return EXIT_USAGE;
     }
     if (!operands_fit(console, command, count, words))
@@ -71,8 +74,8 @@ static int run_command(struct console *console, const struct command *command, i
 static int run_tool(struct console *console, int count, char **words)
 {
     bool version = false;
-    const struct cli_option options[] = {
-        {.name = "version", .letter = 'V', .is_given = &version}, {0}};
+    const struct cli_option options[] = {{.name = "version", .letter = 'V', .is_given = &version},
+                                         {0}};
     struct ss_error error;
     int first = 1;
     int parsed = options_parse(options, &first, words, &error);
@@ -83,8 +86,7 @@ static int run_tool(struct console *console, int count, char **words)
         sink_text(&console->out, "stepscope " SS_VERSION "\n");
         return EXIT_FINE;
     }
-    console_error(console,
-                  "%s Options of a command follow its name; 'stepscope help' lists all.",
+    console_error(console, "%s Options of a command follow its name; 'stepscope help' lists all.",
                   parsed < 0 ? error.message : "the command is missing.");
     return EXIT_USAGE;
 }
@@ -99,12 +101,24 @@ static int explain_usage(void)
     return EXIT_USAGE;
 }
 
+/* For our own package (supervise/watcher.h), so that no list has it. */
+static int watch(int count, char **words)
+{
+    const long pid = count == 2 ? strtol(words[1], NULL, 10) : 0;
+
+    if (pid <= 0)
+        return EXIT_USAGE;
+    return watcher_start(words[0], (pid_t)pid) == 0 ? EXIT_FINE : EXIT_DATA;
+}
+
 static int dispatch(struct console *console, int count, char **words)
 {
     if (count <= 0)
         return explain_usage();
     if (words[0][0] == '-')
         return run_tool(console, count, words);
+    if (strcmp(words[0], WATCHER_COMMAND) == 0)
+        return watch(count - 1, words + 1);
     const struct command *command = command_find(console, words[0]);
     return command ? run_command(console, command, count - 1, words + 1) : EXIT_USAGE;
 }

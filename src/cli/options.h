@@ -1,8 +1,10 @@
-/* The options of a command, as a table that both the parser and the help text read. */
+/* The words of a command line: the options of a command, as a table that both the parser and the
+ * help text read, and "did you mean" for unknown words. */
 #ifndef CLI_OPTIONS_H
 #define CLI_OPTIONS_H
 
 #include <stdbool.h>
+#include <stddef.h>
 
 #include "stepscope/error.h"
 
@@ -31,5 +33,20 @@ int options_parse(const struct cli_option *options, int *count, char **words,
 /* The same, but the first operand ends the options too: it begins a command that has its own. */
 int options_parse_leading(const struct cli_option *options, int *count, char **words,
                           struct ss_error *error);
+
+/* The word of a list that comes nearest to a mistyped one. */
+struct suggestion {
+    const char *word;
+    size_t size;
+    const char *best; /* NULL: nothing is near enough */
+    size_t distance;
+};
+
+struct suggestion suggest_start(const char *word, size_t size);
+void suggest_try(struct suggestion *suggestion, const char *candidate);
+
+/* Letters to insert, delete, replace or swap with their neighbour to get from a to b. Words of
+ * more than 32 bytes are infinitely far (SIZE_MAX). */
+size_t suggest_distance(const char *a, size_t a_size, const char *b, size_t b_size);
 
 #endif

@@ -1,365 +1,393 @@
-/* Waiting for data: how much, who makes it, and what another worker would gain (rule book 2). */
+/* Waiting for data: how much, who makes it, and what another worker would gain (method 5, 11.1). */
 #include <inttypes.h>
 #include <math.h>
 #include <string.h>
 
-#include "base/units.h"
 #include "diagnose/causes.h"
-#include "model/snapshot_hot.h"
-#include "stats/replay.h"
+#include "diagnose/hot_function.h"
+#include "diagnose/input_makers.h"
+#include "diagnose/input_pipeline.h"
+#include "diagnose/input_replay.h"
+#include "diagnose/input_work.h"
+#include "diagnose/input_workers.h"
+#include "render/units.h"
 #include "stepscope/counters.h"
+#include "summary/snapshot.h"
 
-/* The span of a stage that takes most; NULL: none was seen. */
-static const struct snap_span *largest(const struct patient *patient, unsigned stage)
-{
-    for (size_t i = 0; i < patient->snapshot->span_count; i++)
-        if (patient->snapshot->spans[i].stage == stage)
-            return &patient->snapshot->spans[i];
-    return NULL;
-}
-
-/* What makes batches beside the loop; NULL: not seen. */
-static const struct snap_span *producer(const struct patient *patient)
-{
-    return largest(patient, SS_STAGE_PRODUCE);
-}
-
-/* The same, or the wait of a loop that makes its batches itself: of a DataLoader without workers. */
-static const struct snap_span *maker(const struct patient *patient)
-{
-    const struct snap_span *made = producer(patient);
-
-    return made || patient->framework != FRAMEWORK_TORCH
-               ? made
-               : largest(patient, SS_STAGE_DATA);
-}
-
-/* How many batches were being made on average. */
-static double made_at_a_time(const struct patient *patient, const struct snap_span *made)
-{
-    return patient->loop->wall_ns > 0
-               ? (double)made->total_ns / (double)patient->loop->wall_ns
-               : 0;
-}
-
-/* What the wait is for, where batches are made beside the loop (rule book 2.4). */
-enum waits_for {
-    FOR_NOBODY, /* no producer was seen */
-    FOR_MAKING,
-    FOR_ITS_TURN, /* later batches were ready */
-    FOR_HANDOVER  /* it was made already */
-};
-
-static enum waits_for find_reason(const struct patient *patient)
-{
-    const struct snap_input *input = &patient->snapshot->input;
-    const double wait = (double)input->wait_ns;
-
-    if (input->batches < REPLAY_CALLS || !(wait > 0))
-        return FOR_NOBODY;
-    if ((double)input->turn_ns >= input_part * wait)
-        return FOR_ITS_TURN;
-    return (double)input->making_ns >= input_part * wait ? FOR_MAKING : FOR_HANDOVER;
-}
+/* A worker is slow if it takes so many times as long as the others (ours: 5 to 15 % is usual,
+ * method 5.2). */
+static const double worker_slow = 1.5;
+/* Workers that make a batch less than so much of the time wait for the loop, not the loop for them
+ * (ours). */
+static const double workers_idle = 0.7;
+/* Where no core is left, handing over is what to begin with if it has so much of the wait: the
+ * worker takes about as long for it as the loop (ours). */
+static const double hand_much = 0.15;
+static const char hand_over_less[] =
+    "hand over less: tensors instead of lists of objects, smaller types, whole batches (__getitems__, collate_fn) instead of many pieces, and leave to the device what it can do";
 
 /* Parts of the wait of which those who make batches, or those who read, can tell. */
-static void say_reason(struct finding *finding, const struct patient *patient)
+static void say_reason(struct finding *finding, const struct diagnosis_input *input)
 {
-    const struct snap_input *input = &patient->snapshot->input;
-    const double wait = (double)input->wait_ns;
+    const struct snap_input *batches = &input->snapshot->input;
+    const double wait = (double)batches->wait_ns;
     char slow[UNITS_SIZE], usual[UNITS_SIZE];
 
-    switch (find_reason(patient)) {
+    switch (input_reason(input)) {
     case FOR_ITS_TURN:
-        cause_more(
-            finding->evidence,
-            "; %.0f %% of it while later batches were ready and the next one was not",
-            100 * (double)input->turn_ns / wait);
+        cause_more(finding->evidence,
+                   "; %.0f %% of the wait is for a late batch while later ones are ready",
+                   100 * (double)batches->turn_ns / wait);
         break;
     case FOR_MAKING:
-        cause_more(finding->evidence, "; %.0f %% of it until the batch was made",
-                   100 * (double)input->making_ns / wait);
+        cause_more(finding->evidence, "; %.0f %% of the wait is for loading",
+                   100 * (double)batches->making_ns / wait);
         break;
     case FOR_HANDOVER:
-        cause_more(finding->evidence,
-                   "; %.0f %% of it after the batch was made, to hand it over",
-                   100 - 100 * (double)input->making_ns / wait);
+        cause_more(finding->evidence, "; %.0f %% of the wait is for the handover",
+                   100 - 100 * (double)batches->making_ns / wait);
         break;
     default:
         break;
     }
-    if (input->slowest_ns > worker_slow * input->usual_ns && input->usual_ns > 0)
+    if (batches->slowest_ns > worker_slow * batches->usual_ns && batches->usual_ns > 0)
         cause_more(finding->evidence, "; one worker takes %s for a batch, the others %s",
-                   units_duration(slow, (int64_t)input->slowest_ns),
-                   units_duration(usual, (int64_t)input->usual_ns));
+                   units_duration(slow, (int64_t)batches->slowest_ns),
+                   units_duration(usual, (int64_t)batches->usual_ns));
 }
 
-/* What says that it is the disk, or memory that has to be read in. */
-static void say_reading(struct finding *finding, const struct patient *patient)
+/* Memory that has to be read in. */
+static void say_reading(struct finding *finding, const struct diagnosis_input *input)
 {
-    const struct snap_resource *stalled = snapshot_value(patient->snapshot,
-                                                         SS_COUNTER_ID_PSI_IO, SNAP_ANY),
-                               *read = snapshot_value(patient->snapshot,
-                                                      SS_COUNTER_ID_TREE_READ, SNAP_ANY);
     double all;
-    const double faults = cause_major_faults(patient, &all);
-    char rate[UNITS_SIZE];
+    const double faults = cause_major_faults(input, &all);
 
     if (faults * fault_ns / 1e9 >= faults_share)
         cause_more(finding->evidence,
-                   "; memory had to be read from the disk %.0f times a second", faults);
-    if (!stalled || !(stalled->mean / 1e9 >= io_limits.warn))
-        return;
-    cause_more(finding->evidence, "; something waited for a disk %.0f %% of the time",
-               100 * fmin(1, stalled->mean / 1e9));
-    if (read && read->mean > 0)
-        cause_more(finding->evidence, ", %s were read a second",
-                   units_bytes(rate, (uint64_t)read->mean));
+                   "; memory was read from disk %.0f times per second (major faults)", faults);
 }
 
-/* A worker that is forked has the line on its stack at which the loop asks for batches: it is there while it has
- * nothing to do. */
-static bool is_at_the_loop(const struct patient *patient,
-                           const struct snap_hot_line *line)
-{
-    const struct snap_hot *hot = &patient->snapshot->hot;
-
-    for (size_t i = 0; i < hot->line_count; i++)
-        if (hot->lines[i].place == SS_STAGE_DATA &&
-            hot->lines[i].at.line == line->at.line &&
-            strcmp(hot->lines[i].at.file, line->at.file) == 0)
-            return true;
-    return false;
-}
-
-/* The line of the script that those beside the loop are at most. */
-static void say_producers_line(struct finding *finding, const struct patient *patient)
-{
-    const struct snap_hot *hot = &patient->snapshot->hot;
-
-    for (size_t i = 0; i < hot->line_count; i++) {
-        const struct snap_hot_line *line = &hot->lines[i];
-        if (line->place != SNAP_HOT_BESIDE || line->at.line == 0 ||
-            is_at_the_loop(patient, line))
-            continue;
-        if (line->share.low >= line_share)
-            cause_more(finding->evidence,
-                       "; beside the loop %.0f %% of the time is at %s:%" PRIu32 " (%s)",
-                       100 * line->share.mid, line->at.file, line->at.line,
-                       line->at.function);
-        return;
-    }
-}
-
-/* Samples of a batch are put together by a function of that name, in PyTorch as in most libraries. */
-static void say_collating(struct finding *finding, const struct patient *patient,
+static void say_collating(struct finding *finding, const struct diagnosis_input *input,
                           uint32_t place)
 {
-    const struct snap_hot *hot = &patient->snapshot->hot;
-    uint64_t count = 0;
+    const struct interval share = input_collating(input, place);
 
-    for (size_t i = 0; i < hot->line_count; i++)
-        if (hot->lines[i].place == place &&
-            strstr(hot->lines[i].leaf.function, "collate"))
-            count += hot->lines[i].leaf_count;
-    const struct interval share = snapshot_share(count, hot->place_samples[place]);
     if (share.low >= line_share)
-        cause_more(finding->evidence,
-                   "; %s%.0f %% of the time goes into putting samples together (collate)",
-                   place == SNAP_HOT_BESIDE ? "beside the loop " : "", 100 * share.mid);
+        cause_more(finding->evidence, "; %s%.0f %% of the time goes into collating samples",
+                   place == SNAP_HOT_MAKING ? "in workers " : "", 100 * share.mid);
 }
 
 /* What comes after the wait, and has a finding of its own if it is much. */
-static void say_transfer(struct finding *finding, const struct patient *patient)
+static void say_transfer(struct finding *finding, const struct diagnosis_input *input)
 {
-    const struct snap_stage *transfer = &patient->loop->stage[SS_STAGE_TRANSFER];
+    const struct snap_stage *transfer = &input->loop->stage[SS_STAGE_TRANSFER];
 
     if (transfer->measured && transfer->share.low >= stage_bands.info)
-        cause_more(finding->evidence,
-                   "; to bring it to the device takes another %.1f %% of the step",
+        cause_more(finding->evidence, "; copying to the device takes another %.1f %% of the step",
                    100 * transfer->share.mid);
 }
 
-static bool fits(struct replay *replay, int workers, double step_ns)
+static bool makes_small_batches(const struct diagnosis_input *input)
 {
-    replay->workers = workers;
-    replay->ahead = AHEAD_EACH * workers;
-    return fabs(replay_step_ns(replay).mid / step_ns - 1) <= replay_error;
+    return is_on_torch(input->loader) &&
+           input_workers(input, input_producer(input)).verdict == WORKERS_COST_MORE;
 }
 
-/* With as many workers as there are; if none was seen, with none or as many as make batches at a time. Two batches
- * ahead for each. False: that does not reproduce the step that was seen. */
-static bool calibrate(struct replay *replay, const struct patient *patient,
-                      const struct snap_span *made)
+/* No core is left for another worker. */
+static void advise_cheaper(struct finding *finding, const struct diagnosis_input *input)
 {
-    const double step_ns = patient->loop->step_ns.mid;
-    const int seen = patient->snapshot->input.workers;
+    const int workers = input->snapshot->input.workers;
+    const double cores = cause_cores(input);
 
-    return fits(replay, seen, step_ns) ||
-           (!seen && fits(replay,
-                          (int)fmin(REPLAY_WORKERS,
-                                    ceil(made_at_a_time(patient, made) - workers_unsure)),
-                          step_ns));
-}
-
-/* Workers are added, as far as there are cores for them, until a step takes no longer than without waiting. One, if
- * nobody knows how many cores there are. */
-static struct interval add_workers(struct replay *replay, double cores, double step_ns)
-{
-    const double most = fmin(cores > 0 ? cores : replay->workers + 1, REPLAY_WORKERS);
-    struct interval step = {step_ns, step_ns, step_ns};
-
-    while (replay->workers + 1 <= most &&
-           step.mid > (1 + replay_error) * replay->rest_ns) {
-        replay->workers++;
-        replay->ahead = AHEAD_EACH * replay->workers;
-        step = replay_step_ns(replay);
-    }
-    return step;
-}
-
-/* More workers: what a step would take then. Not where there is no core for one. */
-static void predict(struct finding *finding, const struct patient *patient)
-{
-    const struct snap_span *made = maker(patient);
-    const enum waits_for reason = find_reason(patient);
-    const struct snap_loop *loop = patient->loop;
-    const double step_ns = loop->step_ns.mid,
-                 rest_ns = step_ns - loop->stage[SS_STAGE_DATA].mean_ns;
-    char now[UNITS_SIZE], low[UNITS_SIZE], high[UNITS_SIZE];
-
-    if (!made || made->count < REPLAY_CALLS || !(rest_ns > 0) || reason == FOR_ITS_TURN ||
-        reason == FOR_HANDOVER)
-        return;
-    struct replay replay = {.make_mean_ns = made->mean_ns,
-                            .make_ns = {made->quantiles.p50_ns, made->quantiles.p90_ns,
-                                        made->quantiles.p95_ns, made->quantiles.p99_ns,
-                                        (double)made->quantiles.max_ns},
-                            .count = (double)made->count,
-                            .rest_ns = rest_ns,
-                            .in_turn = patient->framework == FRAMEWORK_TORCH};
-    if (!calibrate(&replay, patient, made))
-        return;
-    const struct interval step = add_workers(&replay, cause_cores(patient), step_ns);
-    if (step.high < step_ns)
-        cause_more(finding->advice,
-                   "; with %d %s a step would take %s to %s instead of %s, as replayed "
-                   "from what was seen",
-                   replay.workers, replay.workers == 1 ? "worker" : "workers",
-                   units_duration(low, (int64_t)step.low),
-                   units_duration(high, (int64_t)step.high),
-                   units_duration(now, (int64_t)step_ns));
-}
-
-/* Where workers make the batches, more of them is no advice if they have time, if they are not what is waited for, or if
- * each has a core and none is left. */
-static void advise_workers(struct finding *finding, const struct patient *patient,
-                           enum waits_for reason)
-{
-    const int workers = patient->snapshot->input.workers;
-    const double cores = cause_cores(patient);
-    const struct snap_span *made = producer(patient);
-
-    if (reason == FOR_ITS_TURN)
-        cause_text(finding->advice,
-                   "batches that take equally long, or in_order=False for the DataLoader "
-                   "(PyTorch 2.6), so that one that is late holds up no others");
-    else if (reason == FOR_HANDOVER)
+    if (input_hand_over_ns(input) * (double)input->snapshot->input.batches >=
+        hand_much * (double)input->snapshot->input.wait_ns)
+        cause_text(finding->advice, "%s; there is no core for more workers", hand_over_less);
+    else if (workers >= cores)
         cause_text(
             finding->advice,
-            "less to hand over: tensors instead of lists of objects, smaller types, "
-            "work that the device can do left to it; pin_memory=True with a GPU");
-    else if (made && made_at_a_time(patient, made) < workers_idle * workers)
-        cause_text(finding->advice,
-                   "the workers have time, but not when it is needed: prefetch_factor=8 "
-                   "and persistent_workers=True for the DataLoader");
-    else if (cores > 0 && workers >= cores)
-        cause_text(
-            finding->advice,
-            "a batch that is cheaper to make, or made ahead of time and stored: "
-            "there are as many workers as cores (%d, %.0f), so that more of them help only "
-            "if they wait for something else",
+            "make batches cheaper, or precompute and store them: there are already %d workers for %.0f cores, so more of them help only if they spend their time waiting",
             workers, cores);
     else
+        cause_text(finding->advice, "%s", input_workers_text(WORKERS_NO_CORE));
+}
+
+/* Where workers make the batches, more of them is no advice if they have time, if they are not what
+ * is waited for, or if no core is left for them. */
+static void advise_workers(struct finding *finding, const struct diagnosis_input *input,
+                           enum input_reason reason)
+{
+    const int workers = input->snapshot->input.workers, most = input_workers_most(input, workers);
+    const struct snap_span *made = input_producer(input);
+
+    if (reason == FOR_ITS_TURN)
         cause_text(
             finding->advice,
-            "more workers than %d for the DataLoader (num_workers), or a batch that "
-            "is cheaper to make",
-            workers);
+            "make batches take equally long, or use DataLoader(in_order=False) (PyTorch 2.6), so that a late batch does not hold up the others");
+    else if (reason == FOR_HANDOVER)
+        cause_text(finding->advice, "%s; pin_memory=True with a GPU", hand_over_less);
+    else if (makes_small_batches(input))
+        cause_text(finding->advice, "%s", input_workers_text(WORKERS_COST_MORE));
+    else if (made && input_at_a_time(input, made) < workers_idle * workers)
+        cause_text(
+            finding->advice,
+            "the workers are idle at times and late at others: DataLoader(prefetch_factor=8, persistent_workers=True)");
+    else if (most <= workers)
+        advise_cheaper(finding, input);
+    else
+        cause_text(finding->advice,
+                   "use more than %d DataLoader workers (%s=%d), or make batches cheaper", workers,
+                   input->loader == FRAMEWORK_TRANSFORMERS ? "dataloader_num_workers"
+                                                           : "num_workers",
+                   input_workers_wanted(input, most));
 }
 
-static void advise_input(struct finding *finding, const struct patient *patient)
+/* A DataLoader without workers. */
+static bool makes_own_batches(const struct diagnosis_input *input)
 {
-    const enum waits_for reason = find_reason(patient);
-    const double cores = cause_cores(patient);
+    return is_on_torch(input->loader) && !input_producer(input);
+}
+
+static void advise_first_workers(struct finding *finding, const struct diagnosis_input *input)
+{
+    const struct workers_advice advice = input_workers(input, input_maker(input));
+
+    if (advice.verdict == WORKERS_HELP && input->loader == FRAMEWORK_TRANSFORMERS)
+        cause_text(
+            finding->advice,
+            "give the loader workers: TrainingArguments(dataloader_num_workers=%d, dataloader_persistent_workers=True, dataloader_prefetch_factor=4)",
+            advice.workers);
+    else if (advice.verdict == WORKERS_HELP)
+        cause_text(
+            finding->advice,
+            "give the DataLoader workers: num_workers=%d, persistent_workers=True, prefetch_factor=4",
+            advice.workers);
+    else
+        cause_text(finding->advice, "%s", input_workers_text(advice.verdict));
+}
+
+static void advise_input(struct finding *finding, const struct diagnosis_input *input)
+{
+    const enum input_reason reason = input_reason(input);
 
     if (reason != FOR_NOBODY)
-        advise_workers(finding, patient, reason);
-    else if (patient->framework == FRAMEWORK_TORCH && !producer(patient))
-        cause_text(finding->advice,
-                   "give the DataLoader workers: num_workers=%d, "
-                   "persistent_workers=True, prefetch_factor=4",
-                   cores > 0 && cores < WORKERS_USUAL ? (int)fmax(cores, 1)
-                                                      : WORKERS_USUAL);
-    cause_text(finding->check,
-               "train on one batch over and over: what a step takes then is the best "
-               "that input can give");
+        advise_workers(finding, input, reason);
+    else if (input_pipeline_is_known(input))
+        input_pipeline_advise(finding, input);
+    else if (makes_own_batches(input))
+        advise_first_workers(finding, input);
+    cause_text(
+        finding->check,
+        "train on one batch over and over: that step time is the best that faster input can give");
     cause_text(finding->unknown,
-               "with faster input the next limit shows: cores for more workers, "
-               "or the disk");
+               "the next limit, once input is faster: cores for more workers, or the disk");
 }
 
-static void say_evidence(struct finding *finding, const struct patient *patient)
+static void say_evidence(struct finding *finding, const struct diagnosis_input *input)
 {
-    const double busy = cause_busy(patient, SS_STAGE_DATA).mid;
-    const struct snap_span *made = producer(patient);
-    const int workers = patient->snapshot->input.workers;
+    const double busy = cause_works(input, SS_STAGE_DATA);
+    const struct snap_span *made = input_producer(input);
+    const int workers = input->snapshot->input.workers;
 
-    cause_say_stage(finding, patient, SS_STAGE_DATA, "the loop waits for data");
+    cause_say_stage(finding, input, SS_STAGE_DATA, "the loop waits for data");
     if (workers) {
-        say_reason(finding, patient);
-        cause_more(finding->evidence, "; %.1f of %d workers were making one on average",
-                   made ? fmin(made_at_a_time(patient, made), workers) : 0, workers);
-        say_producers_line(finding, patient);
+        say_reason(finding, input);
+        cause_more(finding->evidence, "; %.1f of %d workers were busy on average",
+                   made ? fmin(input_at_a_time(input, made), workers) : 0, workers);
+        input_say_maker(finding, input);
     } else {
         if (busy > mostly_busy)
-            cause_more(finding->evidence, "; the loop's thread works for it itself");
+            cause_more(finding->evidence, "; the loop thread loads data itself");
         else if (busy < mostly_waiting)
-            cause_more(finding->evidence, "; the loop's thread only waits");
+            cause_more(finding->evidence, "; the loop thread only waits");
         if (made)
-            cause_more(finding->evidence, "; %.1f batches were being made at a time",
-                       made_at_a_time(patient, made));
-        cause_say_line(finding, patient, SS_STAGE_DATA);
+            cause_more(finding->evidence, "; on average %.1f batches in preparation",
+                       input_at_a_time(input, made));
+        if (input_pipeline_is_known(input))
+            input_pipeline_say(finding, input);
+        else
+            cause_say_line(finding, input, SS_STAGE_DATA);
     }
-    say_collating(finding, patient, workers ? SNAP_HOT_BESIDE : SS_STAGE_DATA);
-    say_reading(finding, patient);
-    say_transfer(finding, patient);
+    say_collating(finding, input, workers ? SNAP_HOT_MAKING : SS_STAGE_DATA);
+    say_reading(finding, input);
+    say_transfer(finding, input);
 }
 
 /* What a call computes while it waits takes as long without the wait. */
-static void weigh_overlap(struct finding *finding, const struct patient *patient)
+static void weigh_overlap(struct finding *finding, const struct diagnosis_input *input)
 {
-    if (!patient->loop->stage[SS_STAGE_DATA].at_most)
+    if (!input->loop->stage[SS_STAGE_DATA].at_most)
         return;
     finding->share.low = 0;
     finding->kind = SHARE_BOUND;
-    cause_text(finding->unknown, "how much was computed meanwhile: %s",
-               patient->loop->stage[SS_STAGE_DATA].at_most);
+    cause_text(finding->unknown, "how much was computed during the wait: %s",
+               input->loop->stage[SS_STAGE_DATA].at_most);
 }
 
-void causes_of_input(struct patient *patient)
+static void find_waits(struct diagnosis_input *input)
 {
-    if (!cause_can_see(patient, "input-bound", SS_STAGE_DATA))
+    if (!cause_can_see(input, FINDING_INPUT_BOUND, SS_STAGE_DATA))
         return;
-    struct finding *finding =
-        cause_add_share(patient, "input-bound", patient->loop->stage[SS_STAGE_DATA].share,
-                        stage_bands, "the step");
+    struct finding *finding = cause_add_share(
+        input, FINDING_INPUT_BOUND, input->loop->stage[SS_STAGE_DATA].share, stage_bands, OF_STEP);
     if (!finding)
         return;
-    finding->leaves_cold = cause_may_wait(patient, SS_STAGE_DATA);
-    say_evidence(finding, patient);
-    advise_input(finding, patient);
-    predict(finding, patient);
-    weigh_overlap(finding, patient);
-    cause_weigh_host(finding, patient);
+    finding->leaves_cold = cause_may_wait(input, SS_STAGE_DATA);
+    say_evidence(finding, input);
+    advise_input(finding, input);
+    input_predict(finding, input);
+    input_say_work(finding, input,
+                   input->snapshot->input.workers ? SNAP_HOT_MAKING : SS_STAGE_DATA);
+    weigh_overlap(finding, input);
+    cause_weigh_host(finding, input);
 }
+
+/* Batches that the script makes itself, in a generator or an iterator of its own, where no span
+ * says so: how much of the step that is, by stack samples (method 5.5). */
+
+static uint64_t count_in_batches(const struct diagnosis_input *input,
+                                 const struct snap_hot_line *line)
+{
+    (void)input;
+    return line->batch_count;
+}
+
+static uint64_t count_batches(const struct snap_hot *hot)
+{
+    uint64_t count = 0;
+
+    for (size_t i = 0; i < hot->line_count; i++)
+        count += hot->lines[i].place == SS_STAGE_OTHER ? hot->lines[i].batch_count : 0;
+    return count;
+}
+
+/* No more workers than cores are free. */
+static void advise_own(struct finding *finding, const struct diagnosis_input *input)
+{
+    static const struct {
+        const char *before, *after; /* the number of workers; "": there is none */
+    } advice[FRAMEWORK_COUNT] = {
+        [FRAMEWORK_OTHER] =
+            {"prepare the next batch in another thread or process while this one trains", ""},
+        [FRAMEWORK_TORCH] =
+            {"do this in a torch.utils.data.Dataset and loop over DataLoader(dataset, num_workers=",
+             "), which does it in parallel"},
+        [FRAMEWORK_KERAS] =
+            {"prepare batches in parallel: for fit() in a keras.utils.PyDataset(workers=",
+             "), otherwise tf.data.Dataset.from_generator(f, output_signature=...).prefetch(tf.data.AUTOTUNE)"},
+        [FRAMEWORK_JAX] = {"do this in parallel: in a grain DataLoader with worker_count=",
+                           ", or in a thread that fills a queue"}};
+    const enum framework framework = framework_below(input->loader);
+    const char *before = advice[framework].before, *after = advice[framework].after;
+    const int workers = input_free_cores(input, SS_STAGE_OTHER, finding->share.mid);
+
+    if (workers < 1)
+        cause_text(finding->advice, "%s", input_workers_text(WORKERS_NO_CORE));
+    else if (*after)
+        cause_text(finding->advice, "%s%d%s", before, workers, after);
+    else
+        cause_text(finding->advice, "%s", before);
+}
+
+static void describe_own(struct finding *finding, const struct diagnosis_input *input,
+                         uint64_t count)
+{
+    const struct snap_hot *hot = &input->snapshot->hot;
+    const struct hot_function most = hot_function_most(input, SS_STAGE_OTHER, count_in_batches);
+    char mean[UNITS_SIZE];
+
+    cause_text(finding->claim,
+               "the script spends an estimated %.1f %% of the step on making the next batch",
+               100 * finding->share.mid);
+    if (most.line) {
+        cause_more(finding->claim, ", most of it %s ", hot_function_is_whole(&most) ? "in" : "at");
+        hot_function_say(finding->claim, input, &most, count_in_batches);
+    }
+    cause_text(finding->evidence,
+               "%s per step are in no stage; in %" PRIu64 " of %" PRIu64
+               " stack samples of that time the loop was getting its next item",
+               units_duration(mean, (int64_t)input->loop->stage[SS_STAGE_OTHER].mean_ns), count,
+               hot->place_samples[SS_STAGE_OTHER]);
+    if (most.line)
+        cause_more(finding->evidence, ", in %" PRIu64 " of them %s",
+                   hot_function_is_whole(&most) ? most.samples : most.at_line,
+                   hot_function_is_whole(&most) ? "in that function" : "at that line");
+    cause_text(
+        finding->check,
+        "loop over one batch again and again: that step time is the best that faster input can give");
+    cause_text(
+        finding->unknown,
+        "an estimate: samples give a share of the time, not the time of each batch, and include other work of the iterator");
+}
+
+static void find_own_batches(struct diagnosis_input *input)
+{
+    const struct snap_hot *hot = &input->snapshot->hot;
+    const uint64_t count = count_batches(hot);
+
+    if (count == 0 || hot->place_samples[SS_STAGE_OTHER] < OWN_SAMPLES)
+        return;
+    struct finding *finding = cause_add_share(input, FINDING_INPUT_BOUND,
+                                              cause_of_other(input, count), stage_bands, OF_STEP);
+    if (!finding)
+        return;
+    finding->kind = SHARE_ESTIMATE;
+    finding->leaves_cold = cause_may_wait(input, SS_STAGE_OTHER);
+    describe_own(finding, input, count);
+    advise_own(finding, input);
+}
+
+static void find_input(struct diagnosis_input *input)
+{
+    find_waits(input);
+    find_own_batches(input);
+}
+
+const struct finding_kind finding_input_bound = {
+    .name = "input-bound",
+    .gist = "the loop waits for the next batch",
+    .find = find_input,
+    .said = {{&stage_bands, OF_STEP, ""}},
+    .ends = {{"from samples of a generator", "estimate: the share of the samples"},
+             {"on a device", ENDS_ON_DEVICE},
+             {"where `data` is an upper bound", ENDS_LOST}},
+    .advice_for =
+        {
+            [FRAMEWORK_OTHER] =
+                "prepare the next batch in another thread or process while this one trains",
+            [FRAMEWORK_TORCH] =
+                "give the DataLoader as many workers as there are idle cores: num_workers=, persistent_workers=True, prefetch_factor=4",
+            [FRAMEWORK_TRANSFORMERS] =
+                "give the loader as many workers as there are idle cores: TrainingArguments(dataloader_num_workers=, dataloader_persistent_workers=True)",
+            [FRAMEWORK_KERAS] =
+                "end the input with .map(f, num_parallel_calls=tf.data.AUTOTUNE).prefetch(tf.data.AUTOTUNE), or give a PyDataset as many workers= as there are idle cores",
+            [FRAMEWORK_JAX] =
+                "fetch the next batch in another thread while this one trains (a grain DataLoader with one worker per idle core, worker_count=; tf.data with .prefetch(2))",
+        },
+    .given = "where it is not known how batches are made",
+    .cases =
+        {{"workers make them, cores are idle, and the wait is for the making: more workers", NULL,
+          NULL},
+         {"workers make them, and the wait is for handing over or for the turn: about that", NULL,
+          NULL},
+         {"workers make them, and no core is idle: cheaper batches, or less to hand over", NULL,
+          NULL},
+         {"a DataLoader without workers makes them in 5 ms or more, and workers would take away half of the wait: workers",
+          NULL, NULL},
+         {"a DataLoader without workers, and workers would not: each batch in one piece", NULL,
+          NULL},
+         {"a pipeline of tf.data, or what fit() was given, is known: what it lacks", NULL, NULL}},
+    .meaning = "The loop has nothing to train on while it waits for the next batch: "
+               "the device, or the cores that compute, are idle.",
+    .computed =
+        "The stage data of the steady steps: the time that the loop thread spends in the call that returns the next batch. "
+        "Work that workers do while the loop computes is not included. "
+        "Reported at 3 % of the step or more, a warning at 5 %, high at 20 %, each by the lower bound of the 95 % interval. "
+        "Not measurable where batches are fetched inside a compiled step and the wait cannot be seen; "
+        "where a call fetches several batches it may have computed while it waited, and the share is an upper bound. "
+        "Batches made by a generator or iterator of the script are estimated from stack samples taken in no stage while the loop was getting its next item. "
+        "With workers, a wait is for the batch to be made, for its turn (later ones are ready, but batches are delivered in order), or for the handover. "
+        "More workers are advised only where the making is what the loop waits for and cores are idle; what a step would take with them includes the handover, and is given only if a replay of the recorded times reproduces the step within 5 %.",
+    .fixes =
+        "More workers, a longer queue (prefetch), cheaper preprocessing, a faster format or disk, data kept in memory. "
+        "More workers than idle cores make it worse.",
+};

@@ -1,10 +1,18 @@
 #include "diagnose/compare.h"
 
 #include <math.h>
-#include <string.h>
 
 #include "diagnose/thresholds.h"
 #include "stats/student.h"
+#include "stepscope/counters.h"
+
+/* Of a stage half of it: two stages may share what matters. */
+static const double stage_matters = 0.01;
+/* Batches count as different from 2 % on: the last one of an epoch may be short. */
+static const double batch_matters = 0.02;
+/* Of the CPU time of the loop's thread: what all others of the command may use, at most, if what it
+ * waited for a core is to be left out; and of the time, what is worth it (method 13.2). */
+static const double helpers_most = 0.1, waits_matter = 0.01;
 
 /* Medians come from bins that are 0.8 % wide (stats/sketch.h): a standard deviation of
  * that over sqrt(12), and runs of a side are likely rounded alike. */
@@ -34,18 +42,36 @@ static struct compare_time stage_time(const struct snap_loop *loop, int number)
 
 /* What takes time away from a run takes another part of the next one: they may differ
  * by as much. What others did beside it (`others`) counts as far as it took a core
- * from it (`preempted`). */
-static double run_sigma_of(const struct compare_run *run)
+ * from it (`preempted`), unless that time is left out. */
+static double run_sigma_of(const struct compare_run *run, bool is_quiet)
 {
-    static const char *const takers[] = {"steal",  "preempted", "cgroup",
-                                         "memory", "io",        "frequency"};
+    static const enum validity_id takers[] = {VALIDITY_STEAL,  VALIDITY_PREEMPTED,
+                                              VALIDITY_CGROUP, VALIDITY_MEMORY,
+                                              VALIDITY_IO,     VALIDITY_FREQUENCY};
     double sigma = COMPARE_RUN_SIGMA;
 
     for (size_t i = 0; run->watched && i < run->validity.count; i++)
         for (size_t k = 0; k < sizeof takers / sizeof *takers; k++)
-            if (strcmp(run->validity.item[i].id, takers[k]) == 0)
+            if (run->validity.item[i].id == takers[k] &&
+                !(is_quiet && takers[k] == VALIDITY_PREEMPTED))
                 sigma = fmax(sigma, run->validity.item[i].value); /* NAN: not seen */
     return sigma;
+}
+
+/* Of the time of a loop that computes on its own thread, alone in its command: with others that
+ * work for it, what it waited for a core is not what a step lost. */
+static double waited_share_of(const struct snapshot *snapshot, const struct snap_loop *loop)
+{
+    const struct snap_resource *ran =
+        snapshot_thread_value(snapshot, SS_COUNTER_ID_THREAD_CPU, loop->tid);
+    const struct snap_resource *waited =
+        snapshot_thread_value(snapshot, SS_COUNTER_ID_THREAD_WAIT, loop->tid);
+    const struct snap_resource *tree = snapshot_value(snapshot, SS_COUNTER_ID_TREE_CPU, SNAP_ANY);
+
+    if (!ran || !waited || !tree || loop->is_asynchronous ||
+        tree->mean - ran->mean > helpers_most * ran->mean)
+        return NAN;
+    return fmin(waited->mean / 1e9, 1);
 }
 
 static double samples_of(const struct snap_loop *loop)
@@ -69,14 +95,30 @@ bool compare_take(struct compare_run *out, const struct snapshot *snapshot,
                                 .samples = samples_of(loop),
                                 .watched = snapshot_is_watched(snapshot)};
     if (out->class == WARMUP_TOO_FEW)
-        out->missing = loop->warmup.missing * loop->window_steps;
+        out->missing = snapshot_steps_missing(loop);
     validity_judge(&out->validity, snapshot, run);
-    out->run_sigma = run_sigma_of(out);
+    out->run_sigma = run_sigma_of(out, false);
+    out->quiet_sigma = run_sigma_of(out, true);
+    out->waited_share = waited_share_of(snapshot, loop);
     for (int i = 0; i < SS_STAGE_COUNT; i++)
         out->time[i] = stage_time(loop, i);
     out->time[COMPARE_STEP] = (struct compare_time){
         true, loop->step_ns.mid, error_of(loop->step_ns), loop->quantiles.p50_ns};
-    return true;
+    return compare_layers_take(&out->layers, loop);
+}
+
+/* The most of all runs; NAN if it is not known of one. */
+static double most_waited(const struct compare_side *a, const struct compare_side *b)
+{
+    double most = 0;
+
+    for (size_t i = 0; i < a->count + b->count; i++) {
+        const struct compare_run *run = i < a->count ? &a->runs[i] : &b->runs[i - a->count];
+        if (isnan(run->waited_share))
+            return NAN;
+        most = fmax(most, run->waited_share);
+    }
+    return most;
 }
 
 /* Whether the batches differ, and are all known. */
@@ -85,8 +127,7 @@ static bool batches_differ(const struct compare_side *a, const struct compare_si
     double least = INFINITY, most = 0;
 
     for (size_t i = 0; i < a->count + b->count; i++) {
-        const struct compare_run *run =
-            i < a->count ? &a->runs[i] : &b->runs[i - a->count];
+        const struct compare_run *run = i < a->count ? &a->runs[i] : &b->runs[i - a->count];
         if (isnan(run->samples))
             return false;
         least = fmin(least, run->samples);
@@ -127,19 +168,20 @@ struct column {
 static void fill_column(struct column *out, const struct compare_side *side, int row,
                         bool per_sample)
 {
-    const bool is_median = row == COMPARE_MEDIAN;
+    const bool is_median = row == COMPARE_MEDIAN, is_quiet = row == COMPARE_QUIET;
 
     *out = (struct column){.count = side->count};
     for (size_t i = 0; i < side->count; i++) {
         const struct compare_run *run = &side->runs[i];
-        const struct compare_time *time = &run->time[is_median ? COMPARE_STEP : row];
-        const double unit = per_sample ? run->samples : 1;
+        const struct compare_time *time = &run->time[row > COMPARE_STEP ? COMPARE_STEP : row];
+        const double left = is_quiet ? 1 - run->waited_share : 1;
+        const double unit = (per_sample ? run->samples : 1) / left;
+        const double sigma = is_quiet ? run->quiet_sigma : run->run_sigma;
         out->value[i] = (is_median ? time->median_ns : time->mean_ns) / unit;
         out->error[i] = time->error_ns / unit;
         out->mean_ns += out->value[i] / (double)side->count;
         out->measured = out->measured || time->measured;
-        out->run_sigma =
-            hypot(out->run_sigma, run->run_sigma / sqrt((double)side->count));
+        out->run_sigma = hypot(out->run_sigma, sigma / sqrt((double)side->count));
     }
     out->resolution = is_median ? MEDIAN_RESOLUTION : 0;
 }
@@ -161,16 +203,14 @@ static struct compare_arm arm_of(const struct column *column, bool is_ratio)
     return (struct compare_arm){.value = column->value,
                                 .error = column->error,
                                 .count = column->count,
-                                .run_sigma =
-                                    column->run_sigma * (is_ratio ? 1 : column->mean_ns),
+                                .run_sigma = column->run_sigma * (is_ratio ? 1 : column->mean_ns),
                                 .resolution = column->resolution};
 }
 
 /* The gap between the columns and the change that it stands for. Of the step and its
  * median logs are compared; of a stage, which may be 0, times, as a part of `step_ns`. */
-static struct compare_gap compare_columns(struct column *a, struct column *b,
-                                          bool is_ratio, double step_ns,
-                                          struct interval *change)
+static struct compare_gap compare_columns(struct column *a, struct column *b, bool is_ratio,
+                                          double step_ns, struct interval *change)
 {
     const double scale = is_ratio ? 1 : step_ns;
 
@@ -182,10 +222,9 @@ static struct compare_gap compare_columns(struct column *a, struct column *b,
     const struct compare_arm arm_b = arm_of(b, is_ratio);
     struct compare_gap gap = compare_arms(&arm_a, &arm_b);
     const struct interval found = compare_interval(&gap.difference);
-    *change =
-        is_ratio
-            ? (struct interval){expm1(found.low), expm1(found.mid), expm1(found.high)}
-            : (struct interval){found.low / scale, found.mid / scale, found.high / scale};
+    *change = is_ratio
+                  ? (struct interval){expm1(found.low), expm1(found.mid), expm1(found.high)}
+                  : (struct interval){found.low / scale, found.mid / scale, found.high / scale};
     gap.sigma /= scale;
     return gap;
 }
@@ -203,11 +242,13 @@ static void fill_row(struct comparison *out, struct sides *sides, int number)
 
     fill_column(&a, sides->a, number, out->per_sample);
     fill_column(&b, sides->b, number, out->per_sample);
+    if (number == COMPARE_QUIET && !(out->waited_share >= waits_matter))
+        a.measured = b.measured = false;
     *row = (struct compare_row){
         .in_a = a.measured, .in_b = b.measured, .change = {NAN, NAN, NAN}, .chance = NAN};
     if (a.measured && b.measured) {
-        sides->gap[number] = compare_columns(&a, &b, number >= COMPARE_STEP,
-                                             sides->a_step_ns, &row->change);
+        sides->gap[number] =
+            compare_columns(&a, &b, number >= COMPARE_STEP, sides->a_step_ns, &row->change);
         row->chance = compare_chance(&sides->gap[number].difference);
     }
     row->a_ns = a.measured ? a.mean_ns : NAN;
@@ -245,9 +286,8 @@ static void judge_row(struct comparison *out, const struct sides *sides, int num
     if (!blind && is_compared(row))
         row->word = compare_judge(row->change, row->chance, matters);
     if (row->word == COMPARE_INCONCLUSIVE && is_compared(row))
-        row->more_runs =
-            compare_more_runs(&sides->gap[number], sides->a->count, sides->b->count,
-                              fmax(matters, fabs(row->change.mid)));
+        row->more_runs = compare_more_runs(&sides->gap[number], sides->a->count, sides->b->count,
+                                           fmax(matters, fabs(row->change.mid)));
 }
 
 /* What a stage takes in a step of a side: its mean, or its median where that of the
@@ -285,9 +325,14 @@ static void find_carrier(struct comparison *out, const struct sides *sides)
 static void find_headline(struct comparison *out)
 {
     const enum compare_word mean = out->row[COMPARE_STEP].word;
+    const enum compare_word quiet = out->row[COMPARE_QUIET].word;
 
     out->word = compare_headline(mean, out->row[COMPARE_MEDIAN].word);
     out->decided_by = out->word == mean ? COMPARE_STEP : COMPARE_MEDIAN;
+    if (out->word == COMPARE_INCONCLUSIVE && quiet != COMPARE_INCONCLUSIVE) {
+        out->word = quiet;
+        out->decided_by = COMPARE_QUIET;
+    }
 }
 
 void compare_sides(struct comparison *out, const struct compare_side *a,
@@ -298,6 +343,7 @@ void compare_sides(struct comparison *out, const struct compare_side *a,
 
     *out = (struct comparison){.per_sample = batches_differ(a, b),
                                .assumed = fmax(assumed_of(a), assumed_of(b)),
+                               .waited_share = most_waited(a, b),
                                .unsteady = is_unsteady(a) || is_unsteady(b)};
     fill_column(&step, a, COMPARE_STEP, out->per_sample);
     sides.a_step_ns = step.mean_ns;
@@ -345,5 +391,6 @@ const char *compare_row_text(int row)
 {
     return row == COMPARE_STEP     ? "step"
            : row == COMPARE_MEDIAN ? "median step"
+           : row == COMPARE_QUIET  ? "quiet step"
                                    : ss_stage_text((unsigned)row);
 }

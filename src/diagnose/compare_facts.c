@@ -33,8 +33,7 @@ static int add(struct compare_facts *facts, struct ss_text key, struct ss_text v
     if (facts->count == FACTS_MOST)
         return 0;
     struct compare_fact *fact = &facts->fact[facts->count];
-    *fact = (struct compare_fact){strndup(key.data, key.size),
-                                  strndup(value.data, value.size)};
+    *fact = (struct compare_fact){strndup(key.data, key.size), strndup(value.data, value.size)};
     const bool is_known = fact->key && compare_facts_value(facts, fact->key);
     if (fact->key && fact->value && !is_known) {
         facts->count++;
@@ -107,8 +106,8 @@ static bool is_among(const char *const *keys, size_t count, const char *key)
     return false;
 }
 
-size_t compare_facts_differing(const struct compare_facts *runs, size_t count,
-                               const char **keys, size_t most)
+size_t compare_facts_differing(const struct compare_facts *runs, size_t count, const char **keys,
+                               size_t most)
 {
     size_t found = 0;
 

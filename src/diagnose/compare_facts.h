@@ -1,6 +1,6 @@
-/* What was run, where and by which versions, as far as runs say so (docs/format.md 1,
+/* What was run, where and by which versions, as far as runs say so (format 1,
  * info records): what a comparison shows first, because it may explain all that
- * follows (rule book 6.4). Texts are the recorded program's, not trusted. */
+ * follows (method 7.8). Texts are the recorded program's, not trusted. */
 #ifndef DIAGNOSE_COMPARE_FACTS_H
 #define DIAGNOSE_COMPARE_FACTS_H
 
@@ -28,7 +28,7 @@ const char *compare_facts_value(const struct compare_facts *facts, const char *k
 
 /* The keys whose values are not the same in all `count` runs, at most `most` of them;
  * returns how many. They belong to the facts. */
-size_t compare_facts_differing(const struct compare_facts *runs, size_t count,
-                               const char **keys, size_t most);
+size_t compare_facts_differing(const struct compare_facts *runs, size_t count, const char **keys,
+                               size_t most);
 
 #endif

@@ -1,60 +1,97 @@
-#include "diagnose/causes.h"
-
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-static void (*const causes[])(struct patient *patient) = {
-    causes_of_input,        causes_of_stages,    causes_of_ranks,
-    causes_of_compiling,    causes_of_callbacks, causes_of_own_input,
-    causes_of_own_code,     causes_of_own_waits, causes_of_cuts,
-    causes_of_batch_size,   causes_over_time,    causes_of_machine,
-    causes_of_fresh_memory, causes_of_gpus,      causes_of_predictions,
-    causes_of_compute,
+#include "diagnose/causes.h"
+#include "diagnose/framework.h"
+
+/* A share that may or may not warn is worth more steps if it may be as much as twice what does; one
+ * of 4 to 6 % is not. How many steps is said where that is less than ten times as many as there
+ * were; at least a tenth more (ours). */
+static const double inconclusive_from = 0.1, inconclusive_more_most = 10,
+                    inconclusive_more_least = 0.1;
+
+/* The order in which they are looked for: straggler and
+ * rank-jitter change comm-bound, cpu-oversubscribed and
+ * cgroup-throttled change preempted, and the course of the steps is judged by what was found before
+ * it; compute-bound is claimed last. Of findings with equal gains the first stays first. */
+static const enum finding_id order[] = {
+    FINDING_TOO_FEW_STEPS,
+    FINDING_INPUT_BOUND,
+    FINDING_TRANSFER_BOUND,
+    FINDING_SYNC_BOUND,
+    FINDING_COMM_BOUND,
+    FINDING_GC_PAUSES,
+    FINDING_SETUP_HEAVY,
+    FINDING_STRAGGLER,
+    FINDING_RANK_JITTER,
+    FINDING_RETRACE_STORM,
+    FINDING_COMPILE_HEAVY,
+    FINDING_STARTUP_HEAVY,
+    FINDING_CALLBACK_BOUND,
+    FINDING_USER_CODE,
+    FINDING_INSTRUMENT_MORE,
+    FINDING_EVAL_HEAVY,
+    FINDING_CHECKPOINT_HEAVY,
+    FINDING_OVERHEAD_BOUND,
+    FINDING_DRIFT,
+    FINDING_PERIODIC_PAUSE,
+    FINDING_BIMODAL,
+    FINDING_PREEMPTED,
+    FINDING_STEAL,
+    FINDING_CGROUP_THROTTLED,
+    FINDING_SWAP,
+    FINDING_CLOCK_DROP,
+    FINDING_PAGE_FAULTS,
+    FINDING_MEMORY_LEAK,
+    FINDING_CPU_OVERSUBSCRIBED,
+    FINDING_FRESH_MEMORY,
+    FINDING_GPU_IDLE,
+    FINDING_GPU_MEMORY_FULL,
+    FINDING_GPU_CLOCKS_HELD,
+    FINDING_LATENCY_TAIL,
+    FINDING_COMPUTE_BOUND,
 };
+_Static_assert(sizeof order / sizeof order[0] == FINDING_COUNT, "");
 
-/* Which words of advice fit: by names that only one framework's adapter gives. */
-static enum framework find_framework(const struct snapshot *snapshot)
+/* A disturbance of the machine leads only if it took a tenth of the time or more (ours): below
+ * that it is a word of caution, not what holds a training back. */
+static const double disturbance_leads = 0.1;
+
+static double part_of_loop(const struct finding *finding)
 {
-    static const struct {
-        const char *text;
-        enum framework framework;
-    } names[] = {
-        {"train_function", FRAMEWORK_KERAS},   {"predict_function", FRAMEWORK_KERAS},
-        {"GetNext", FRAMEWORK_KERAS},          {"GradientTape", FRAMEWORK_KERAS},
-        {"make iterator", FRAMEWORK_KERAS},    {"DataLoader", FRAMEWORK_TORCH},
-        {"DataLoader start", FRAMEWORK_TORCH}, {"zero_grad", FRAMEWORK_TORCH},
-        {"step (GradScaler)", FRAMEWORK_TORCH}};
+    return finding->share.mid * finding->of_loop;
+}
 
-    for (size_t i = 0; i < snapshot->span_count; i++) {
-        const struct snap_span *span = &snapshot->spans[i];
-        for (size_t k = 0; k < sizeof names / sizeof names[0]; k++)
-            if (strcmp(span->text, names[k].text) == 0)
-                return names[k].framework;
-        if (span->role == SS_ROLE_JIT_CALL)
-            return FRAMEWORK_JAX;
+/* The disturbances that explain less than a cause in the script, or too little to lead. */
+static void order_disturbances(struct diagnosis *out)
+{
+    double largest = 0;
+
+    for (size_t i = 0; i < out->count; i++) {
+        const struct finding *finding = &out->finding[i];
+        const struct finding_kind *kind = finding_kind_of(finding->id);
+        if (finding->severity >= FINDING_WARN && !kind->is_disturbance && !kind->is_no_loss)
+            largest = fmax(largest, part_of_loop(finding));
     }
-    return FRAMEWORK_OTHER;
+    for (size_t i = 0; i < out->count; i++) {
+        struct finding *finding = &out->finding[i];
+        if (!finding_kind_of(finding->id)->is_disturbance)
+            continue;
+        if (part_of_loop(finding) < disturbance_leads)
+            finding->severity = FINDING_INFO;
+        finding->leads = part_of_loop(finding) > largest;
+    }
 }
 
-struct interval finding_gain(const struct finding *finding)
-{
-    const bool is_loss = strcmp(finding->id, "compute-bound") != 0 &&
-                         strcmp(finding->id, "too-few-steps") != 0;
-
-    struct interval gain = finding->share;
-    if (!is_loss)
-        return (struct interval){NAN, NAN, NAN};
-    if (finding->leaves_cold && finding->kind != SHARE_BOUND)
-        gain.high += fmin(after_wait_more * gain.high, after_wait_rest * (1 - gain.high));
-    return gain;
-}
-
-/* What warns is before what does not; then the certain gain counts (rule book 11.4). */
+/* What warns is before what does not; then the certain saving counts (method 10.6). */
 static double rank_of(const struct finding *finding)
 {
-    const double low = finding_gain(finding).low * finding->of_loop;
+    const double low =
+        finding->leads ? part_of_loop(finding) : finding_saving(finding).low * finding->of_loop;
 
+    if (finding->leads && finding->severity >= FINDING_WARN)
+        return 20 + low;
     return (finding->severity >= FINDING_WARN ? 10 : 0) + (isfinite(low) ? low : -1);
 }
 
@@ -62,80 +99,135 @@ static double rank_of(const struct finding *finding)
 static int compare(const void *a, const void *b)
 {
     const double x = rank_of(a), y = rank_of(b);
-    const double x_most = finding_gain(a).high, y_most = finding_gain(b).high;
+    const double x_most = finding_gain_most(a), y_most = finding_gain_most(b);
 
     if (x != y)
         return (x < y) - (x > y);
     return (x_most < y_most) - (x_most > y_most);
 }
 
-/* Also where a steady part was found in so few of them. */
-static void find_too_few(struct patient *patient)
-{
-    const struct snap_loop *loop = patient->loop;
-    const bool is_short = loop->steady_steps < WARMUP_MIN_STEADY;
-    const int64_t missing = loop->warmup.class == WARMUP_TOO_FEW
-                                ? loop->warmup.missing
-                                : WARMUP_MIN_STEADY - loop->steady_steps;
+/* What nobody can tell yet. A share decides by its interval (method 10.7): bound if the lower end
+ * is above what warns, not bound if the upper end is below it, else more steps are needed.
+ *
+ * Those that are a wait or a loss as they are. But for COMM that is so only while nothing is
+ * computed meanwhile. */
+static const struct {
+    unsigned stage;
+    enum finding_id id;
+} losses[] = {
+    {SS_STAGE_DATA, FINDING_INPUT_BOUND},       {SS_STAGE_TRANSFER, FINDING_TRANSFER_BOUND},
+    {SS_STAGE_SYNC, FINDING_SYNC_BOUND},        {SS_STAGE_COMM, FINDING_COMM_BOUND},
+    {SS_STAGE_SETUP, FINDING_SETUP_HEAVY},      {SS_STAGE_GC, FINDING_GC_PAUSES},
+    {SS_STAGE_CALLBACK, FINDING_CALLBACK_BOUND}};
 
-    if (loop->warmup.class != WARMUP_TOO_FEW && !is_short)
-        return;
-    struct finding *finding = cause_add(patient, "too-few-steps", FINDING_WARN,
-                                        (struct interval){NAN, NAN, NAN}, "the step");
-    if (!finding)
-        return;
-    cause_text(finding->claim, "too few steps to say what is typical");
-    cause_text(finding->evidence, "%lld steps so far; %lld more are needed",
-               (long long)loop->steps, (long long)missing);
-    cause_text(finding->check, "the line 'sure' of the next summary");
+/* How much of it is a loss no number of steps would tell: a device computes meanwhile, or waits
+ * overlap. */
+static bool is_bound(const struct snap_loop *loop, unsigned stage)
+{
+    return loop->stage[stage].at_most || (snapshot_overlaps(loop) && stage != SS_STAGE_COMM);
+}
+
+/* Steps until the nearer end of the interval passes what warns, as intervals shrink with the root
+ * of the steps; 0: too many to say. */
+static int64_t steps_missing(const struct snap_loop *loop, struct interval share, double warn)
+{
+    const double half = (share.high - share.low) / 2, apart = fabs(share.mid - warn);
+
+    const double times = (half / apart) * (half / apart) - 1;
+
+    if (!(times < inconclusive_more_most))
+        return 0;
+    return (int64_t)ceil((double)loop->steady_steps * fmax(times, inconclusive_more_least));
+}
+
+static void find_inconclusive(struct diagnosis_input *input)
+{
+    const struct snap_loop *loop = input->loop;
+    struct inconclusive *out = &input->out->inconclusive;
+
+    for (size_t i = 0; i < sizeof losses / sizeof losses[0]; i++) {
+        const struct snap_stage *found = &loop->stage[losses[i].stage];
+        const double warn = finding_kind_of(losses[i].id)->said[0].bands->warn;
+        if (!found->measured || is_bound(loop, losses[i].stage) || !isfinite(found->share.high) ||
+            found->share.low >= warn || found->share.high < inconclusive_from ||
+            found->share.high <= out->share.high)
+            continue;
+        *out = (struct inconclusive){.stage = losses[i].stage,
+                                     .share = found->share,
+                                     .more_steps = steps_missing(loop, found->share, warn)};
+    }
 }
 
 /* One of two counters may be missing, and the other has shown it. */
-static void forget_found(struct patient *patient)
+static void forget_found(struct diagnosis_input *input)
 {
-    struct diagnosis *out = patient->out;
+    struct diagnosis *out = input->out;
     size_t kept = 0;
 
     for (size_t i = 0; i < out->unobservable_count; i++)
-        if (!cause_find(patient, out->unobservable[i].id))
+        if (!cause_find(input, out->unobservable[i].id))
             out->unobservable[kept++] = out->unobservable[i];
     out->unobservable_count = kept;
 }
 
-/* All, or what needs no more than a look at names. */
-static void find_causes(struct patient *patient)
+/* Also where a steady part was found in so few of them. */
+static bool has_too_few(const struct snap_loop *loop)
 {
-    if (!patient->loop) {
-        causes_of_predictions(patient);
-        return;
-    }
-    find_too_few(patient);
-    patient->has_few_steps = patient->out->count > 0;
-    if (patient->has_few_steps) {
-        causes_of_compiling(patient);
-        causes_of_callbacks(patient);
-        causes_of_predictions(patient);
-        return;
-    }
-    for (size_t i = 0; i < sizeof causes / sizeof causes[0]; i++)
-        causes[i](patient);
-    cause_find_unsure(patient);
+    return loop->warmup.class == WARMUP_TOO_FEW || loop->steady_steps < WARMUP_MIN_STEADY;
 }
 
-void diagnose(struct diagnosis *out, const struct snapshot *snapshot,
-              const struct ss_run *run)
+/* Only the waits for results are few, not the steps: shares of the host's time are known, if not
+ * how well (method 10.2). */
+static bool has_few_waits(const struct snap_loop *loop)
 {
-    struct patient patient = {.snapshot = snapshot,
-                              .run = run,
-                              .loop = snapshot->loop_count ? snapshot->loops : NULL,
-                              .framework = find_framework(snapshot),
-                              .out = out};
+    return snapshot_waits_seldom(loop) && loop->steady_steps >= WARMUP_MIN_STEADY;
+}
 
+static void estimate_shares(const struct diagnosis_input *input, struct snap_loop *loop)
+{
+    for (int i = 0; i < SS_STAGE_COUNT; i++)
+        loop->stage[i].share = cause_estimate(input, loop->stage[i].share);
+}
+
+static void find_causes(struct diagnosis_input *input)
+{
+    const bool has_few = input->has_few_steps && !input->has_few_waits;
+    const enum finding_needs given = !input->loop ? NEEDS_NOTHING
+                                     : has_few    ? NEEDS_STEPS
+                                                  : NEEDS_STEADY;
+
+    for (size_t i = 0; i < FINDING_COUNT; i++) {
+        const struct finding_kind *kind = finding_kind_of(order[i]);
+        if (kind->needs >= given)
+            kind->find(input);
+    }
+    if (given == NEEDS_STEADY)
+        find_inconclusive(input);
+}
+
+void diagnose(struct diagnosis *out, const struct snapshot *snapshot, const struct ss_run *run)
+{
+    struct snap_loop estimated;
+    struct diagnosis_input input = {.snapshot = snapshot,
+                                    .run = run,
+                                    .loop = snapshot->loop_count ? snapshot->loops : NULL,
+                                    .out = out};
+
+    input.framework = framework_find(snapshot, input.loop);
+    input.loader = framework_of_batches(snapshot, input.framework);
+    input.has_few_steps = input.loop && has_too_few(input.loop);
+    input.has_few_waits = input.has_few_steps && has_few_waits(input.loop);
+    if (input.has_few_waits) {
+        estimated = *input.loop;
+        estimate_shares(&input, &estimated);
+        input.loop = &estimated;
+    }
     *out = (struct diagnosis){0};
     validity_judge(&out->validity, snapshot, run);
     attribution_find(&out->attribution, snapshot, run);
-    find_causes(&patient);
-    forget_found(&patient);
+    find_causes(&input);
+    forget_found(&input);
+    order_disturbances(out);
     qsort(out->finding, out->count, sizeof out->finding[0], compare);
 }
 
@@ -153,32 +245,23 @@ const struct finding *diagnosis_first(const struct diagnosis *diagnosis)
     if (worst)
         return worst;
     for (size_t i = 0; i < diagnosis->count; i++)
-        if (strcmp(diagnosis->finding[i].id, "compute-bound") == 0)
+        if (diagnosis->finding[i].id == FINDING_COMPUTE_BOUND)
             return &diagnosis->finding[i];
     return NULL;
 }
 
-const char *diagnosis_verdict(const struct diagnosis *diagnosis,
-                              const struct snapshot *snapshot)
+const char *diagnosis_verdict(const struct diagnosis *diagnosis, const struct snapshot *snapshot)
 {
     const struct finding *first = diagnosis_first(diagnosis);
 
-    return first                              ? first->id
-           : snapshot->loop_count == 0        ? "no-steps"
-           : diagnosis->unsure.share.high > 0 ? "inconclusive"
-                                              : "healthy";
+    return first                                    ? finding_name(first->id)
+           : snapshot->loop_count == 0              ? "no-steps"
+           : diagnosis->inconclusive.share.high > 0 ? "inconclusive"
+                                                    : "healthy";
 }
 
-const char *finding_severity_text(enum finding_severity severity)
+bool diagnosis_is_healthy(const struct diagnosis *diagnosis, const struct snapshot *snapshot)
 {
-    static const char *const texts[] = {"info", "warn", "high"};
-
-    return texts[severity];
-}
-
-const char *share_kind_text(enum share_kind kind)
-{
-    static const char *const texts[] = {"interval", "estimate", "bound"};
-
-    return texts[kind];
+    return !diagnosis_first(diagnosis) && snapshot->loop_count > 0 &&
+           !(diagnosis->inconclusive.share.high > 0);
 }

@@ -1,11 +1,12 @@
-/* Findings: what holds a training back, with the evidence, what it would gain at most, what to do, how to
- * check it, and what cannot be known. From a snapshot alone (rule book 11). */
+/* Findings: what holds a training back, with the evidence, what it would gain at most, what to do,
+ * how to check it, and what cannot be known. From a snapshot alone (method 10). */
 #ifndef DIAGNOSE_FINDING_H
 #define DIAGNOSE_FINDING_H
 
 #include "diagnose/attribution.h"
+#include "diagnose/finding_kind.h"
 #include "diagnose/validity.h"
-#include "model/snapshot.h"
+#include "summary/snapshot.h"
 
 enum finding_severity { FINDING_INFO, FINDING_WARN, FINDING_HIGH };
 
@@ -19,14 +20,15 @@ enum share_kind {
 };
 
 struct finding {
-    const char *id; /* of the closed list, explain.h */
+    enum finding_id id;
     enum finding_severity severity;
     struct interval share; /* of the step, or of `of`; NAN: none */
     enum share_kind kind;
-    const char *of; /* "the step", "the loop", "the run" */
-    double of_loop; /* the part of the loop that this is: steps are not all of it */
-    bool
-        leaves_cold; /* what follows is slower for it: the core slept, or caches have other things */
+    enum finding_of of;
+    double of_loop;   /* the part of the loop that this is: steps are not all of it */
+    bool leads;       /* a disturbance that explains more than any cause in the script */
+    bool leaves_cold; /* what follows is slower for it: the core slept, or caches have other things
+                       */
     /* Texts; names of the run in them are untrusted. */
     char claim[FINDING_TEXT_SIZE];    /* what */
     char evidence[FINDING_TEXT_SIZE]; /* because */
@@ -35,15 +37,15 @@ struct finding {
     char unknown[FINDING_TEXT_SIZE];  /* what cannot be known; "": nothing */
 };
 
-/* A cause that nobody can rule out here, and why. */
+/* A cause that cannot be ruled out here, and why. */
 struct unobservable {
-    const char *id;
+    enum finding_id id;
     const char *reason;
     const char *needs; /* what would make it observable; "": nothing that is known */
 };
 
 /* The stage that may hold the training back or not: more steps would tell. */
-struct unsure {
+struct inconclusive {
     unsigned stage;
     struct interval share; /* of the step; upper end 0: there is none */
     int64_t more_steps;    /* 0: not known how many */
@@ -56,22 +58,31 @@ struct diagnosis {
     struct attribution attribution;
     struct unobservable unobservable[UNOBSERVABLE_MOST]; /* each id once */
     size_t unobservable_count;
-    struct unsure unsure;
+    struct inconclusive inconclusive;
 };
 
-/* Ranked by what removing the cause would gain at least: the lower end of its share. */
-void diagnose(struct diagnosis *out, const struct snapshot *snapshot,
-              const struct ss_run *run);
+/* Ranked by what removing the cause saves at least: the lower end of its share. */
+void diagnose(struct diagnosis *out, const struct snapshot *snapshot, const struct ss_run *run);
 
-/* Part of the time that would go at best if the cause did: [low, high] of its share; the upper end is higher where
- * what follows is slower for it (thresholds.h). A finding that is no loss of time
- * (compute-bound, too-few-steps) has none: NAN. */
-struct interval finding_gain(const struct finding *finding);
+/* Part of the time that removing the cause saves, by arithmetic: its share. Of an upper bound only
+ * the upper end is known. A finding that is no loss of time (compute-bound, too-few-steps) has
+ * none: NAN. */
+struct interval finding_saving(const struct finding *finding);
 
-/* The one word on top: the id of the first finding that warns, else "compute-bound", "inconclusive", "healthy" or
- * "no-steps". */
-const char *diagnosis_verdict(const struct diagnosis *diagnosis,
-                              const struct snapshot *snapshot);
+/* The most that can be gained: more than the upper end of the saving where what follows is slower
+ * for it. NAN: none. */
+double finding_gain_most(const struct finding *finding);
+
+/* What a drift has made steps slower from first to last: the trend over time, but no more than the
+ * thirds of the run bear out, so that every text has the same number. */
+double diagnosis_trend(const struct snap_loop *loop);
+
+/* The one word on top: the id of the first finding that warns, else "compute-bound",
+ * "inconclusive", "healthy" or "no-steps". */
+const char *diagnosis_verdict(const struct diagnosis *diagnosis, const struct snapshot *snapshot);
+
+/* Whether that word is "healthy". */
+bool diagnosis_is_healthy(const struct diagnosis *diagnosis, const struct snapshot *snapshot);
 
 /* The finding of that word; NULL: it is none of a finding's. */
 const struct finding *diagnosis_first(const struct diagnosis *diagnosis);

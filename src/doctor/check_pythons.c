@@ -7,9 +7,9 @@
 #include "doctor/checks.h"
 #include "supervise/python_path.h"
 
-enum { OLDEST = 10, NEWEST = 13 }; /* CPython 3.x that the extension is written for */
+enum { OLDEST = 10, NEWEST = 15 }; /* CPython 3.x whose stacks can be sampled */
 
-static const char no_extension[] = "no extension of stepscope";
+static const char no_extension[] = "no stepscope extension";
 
 /* Of "3.11.7": 11; 0 for what is not Python 3. */
 static long minor_of(const char *version)
@@ -22,16 +22,18 @@ static const char *why_not(const struct interpreter *python)
     const long minor = minor_of(python->version);
 
     if (!python->answered)
-        return "does not answer";
+        return "does not start";
     if (strcmp(python->implementation, "cpython") != 0)
         return "not CPython";
     if (minor < OLDEST)
         return "older than 3.10";
-    if (minor > NEWEST)
-        return "newer than 3.13";
-    if (python->is_free_threaded)
-        return "built without the GIL";
     return python->has_extension ? NULL : no_extension;
+}
+
+/* 3.14.7 is called 3.14.7t if it is built without the GIL. */
+static const char *letter_of(const struct interpreter *python)
+{
+    return python->is_free_threaded ? "t" : "";
 }
 
 static void gather(struct doctor *doctor, const char *package)
@@ -52,31 +54,38 @@ static void say_first(struct doctor *doctor)
         if (!python->is.is_first)
             continue;
         if (!python->why) {
-            doctor_say(doctor, "python3", DOCTOR_OK, "%s, hooks fit", python->is.version);
+            if (minor_of(python->is.version) > NEWEST)
+                doctor_say(doctor, "python3", DOCTOR_WARN,
+                           "%s%s, hooks available, but no stack samples for this version",
+                           python->is.version, letter_of(&python->is));
+            else
+                doctor_say(doctor, "python3", DOCTOR_OK, "%s%s, hooks available",
+                           python->is.version, letter_of(&python->is));
             return;
         }
-        doctor_say(doctor, "python3", DOCTOR_WARN, "%s: %s",
+        doctor_say(doctor, "python3", DOCTOR_WARN, "%s%s: %s",
                    python->is.answered ? python->is.version : python->is.path,
-                   python->why);
+                   letter_of(&python->is), python->why);
         if (!python->is.answered)
-            doctor_advise(doctor, "try it: it should say its version within a second");
+            doctor_advise(doctor, "run it: it should print its version within a second");
         else if (python->why == no_extension)
             doctor_advise(doctor, "%s -m pip install stepscope", python->is.path);
         else
-            doctor_advise(doctor, "use CPython 3.10 to 3.13: scripts run here too, but "
-                                  "nothing in them is seen");
+            doctor_advise(
+                doctor,
+                "use CPython 3.10 or later: scripts run with this one, but are not measured");
         return;
     }
     doctor_say(doctor, "python3", DOCTOR_OK, "none on PATH");
 }
 
-/* "3.10.13, 3.12.1": those for which `why` is this one. */
+/* "3.10.13, 3.14.7t": those for which `why` is this one. */
 static void list(const struct doctor *doctor, const char *why, struct buf *out)
 {
     for (size_t i = 0; i < doctor->pythons; i++)
         if (!doctor->python[i].is.is_first && doctor->python[i].why == why)
-            buf_printf(out, "%s%s", out->size > 0 ? ", " : "",
-                       doctor->python[i].is.version);
+            buf_printf(out, "%s%s%s", out->size > 0 ? ", " : "", doctor->python[i].is.version,
+                       letter_of(&doctor->python[i].is));
 }
 
 static void say_others(struct doctor *doctor)
@@ -86,11 +95,10 @@ static void say_others(struct doctor *doctor)
     list(doctor, NULL, &fit);
     list(doctor, no_extension, &bare);
     if (fit.size > 0)
-        doctor_say(doctor, "others", DOCTOR_OK, "%s: hooks fit", fit.data);
+        doctor_say(doctor, "others", DOCTOR_OK, "%s: hooks available", fit.data);
     if (bare.size > 0) {
         doctor_say(doctor, "others", DOCTOR_OK, "%s: %s", bare.data, no_extension);
-        doctor_advise(doctor,
-                      "before you train with one of them, install stepscope for it");
+        doctor_advise(doctor, "install stepscope for it before you train with it");
     }
     buf_release(&fit);
     buf_release(&bare);
@@ -107,10 +115,10 @@ void check_pythons(struct doctor *doctor)
     if (package.size > 0) {
         doctor_say(doctor, "package", DOCTOR_OK, "%s", buf_text(&package));
     } else {
-        doctor_say(doctor, "package", DOCTOR_WARN, "none beside this command");
-        doctor_advise(doctor,
-                      "Python scripts are run but not hooked: install stepscope by "
-                      "pip, or with its Python part");
+        doctor_say(doctor, "package", DOCTOR_WARN, "not found next to this command");
+        doctor_advise(
+            doctor,
+            "Python scripts run but are not hooked: install stepscope with pip, or build it with its Python part");
     }
     say_first(doctor);
     say_others(doctor);

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/risky_calls.h"
 #include "doctor/checks.h"
 
 static const struct {
@@ -13,8 +14,8 @@ static const struct {
 } checks[] = {
     {"time", check_clock},     {"cores", check_cores},       {"limits", check_cgroup},
     {"memory", check_memory},  {"counters", check_counters}, {"GPU", check_gpus},
-    {"Python", check_pythons}, {"recording", check_place},   {"recording", check_span},
-    {"right now", check_load},
+    {"Python", check_pythons}, {"build", check_build},       {"recording", check_place},
+    {"recording", check_span}, {"right now", check_load},
 };
 
 static const char *choose_dir(const char *wanted)
@@ -30,6 +31,7 @@ void doctor_look(struct doctor *doctor, const char *dir)
 {
     memset(doctor, 0, sizeof *doctor);
     doctor->dir = choose_dir(dir);
+    risky_calls_try();
     check_load_begin(doctor);
     for (size_t i = 0; i < sizeof checks / sizeof checks[0]; i++) {
         doctor->group = checks[i].group;
@@ -84,5 +86,5 @@ void doctor_advise(struct doctor *doctor, const char *format, ...)
 
 void doctor_say_unknown(struct doctor *doctor, const char *name, const char *why)
 {
-    doctor_say(doctor, name, DOCTOR_UNKNOWN, "not observable here: %s", why);
+    doctor_say(doctor, name, DOCTOR_UNKNOWN, "not measurable here: %s", why);
 }

@@ -1,8 +1,8 @@
 /* `stepscope doctor`: is this machine fit to measure?
  *
- * A check looks at one thing, within a fraction of a second, and says one or a few lines. Checks are
- * a table in doctor.c, one file check_THING.c each; what they change on the way they put back. What
- * cannot be seen here is DOCTOR_UNKNOWN, which is neither good nor bad. */
+ * A check looks at one thing, within a fraction of a second, and says one or a few lines. Checks
+ * are a table in doctor.c, one file check_THING.c each; what they change on the way they put back.
+ * What cannot be seen here is DOCTOR_UNKNOWN, which is neither good nor bad. */
 #ifndef DOCTOR_DOCTOR_H
 #define DOCTOR_DOCTOR_H
 
@@ -12,7 +12,9 @@
 #include <stdint.h>
 
 #include "base/compiler.h"
+#include "base/sink.h"
 #include "doctor/interpreters.h"
+#include "render/style.h"
 
 enum doctor_state { DOCTOR_OK, DOCTOR_WARN, DOCTOR_BAD, DOCTOR_UNKNOWN, DOCTOR_STATES };
 
@@ -43,10 +45,9 @@ struct doctor_before {
 };
 
 struct doctor {
-    const char *dir; /* where runs go, as one would type it */
-    char probe
-        [PATH_MAX];    /* an empty directory like that of a run; "": it cannot be made */
-    const char *group; /* of the check that is at work */
+    const char *dir;      /* where runs go, as one would type it */
+    char probe[PATH_MAX]; /* an empty directory like that of a run; "": it cannot be made */
+    const char *group;    /* of the check that is at work */
     struct doctor_before before;
     int64_t longest_gap_ns, spin_ns; /* without a core, of so long; 0: not known */
     struct doctor_line line[DOCTOR_LINES];
@@ -60,8 +61,7 @@ struct doctor {
  * released. */
 void doctor_look(struct doctor *doctor, const char *dir);
 
-const char *
-doctor_state_text(enum doctor_state state); /* "ok", "warn", "bad", "unknown" */
+const char *doctor_state_text(enum doctor_state state); /* "ok", "warn", "bad", "unknown" */
 
 /* For checks: one line more. The functions below add to the line that was said last. */
 void doctor_say(struct doctor *doctor, const char *name, enum doctor_state state,
@@ -69,7 +69,14 @@ void doctor_say(struct doctor *doctor, const char *name, enum doctor_state state
 void doctor_value(struct doctor *doctor, double value, const char *unit);
 void doctor_advise(struct doctor *doctor, const char *format, ...) ATTR_PRINTF(2, 3);
 
-/* The usual line for what is not there: "not observable here: WHY". */
+/* The usual line for what is not there: "not measurable here: WHY". */
 void doctor_say_unknown(struct doctor *doctor, const char *name, const char *why);
+
+/* What it found, for people: the answer in one line, then a line for each thing that was looked at,
+ * by groups (doctor_output.c). */
+void doctor_text(struct sink *out, const struct doctor *doctor, const struct style *style);
+
+/* For programs: one object; its keys are in stepscope-doctor(1). */
+void doctor_json(struct sink *out, const struct doctor *doctor);
 
 #endif

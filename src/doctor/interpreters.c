@@ -3,7 +3,6 @@
 #include <ctype.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <glob.h>
 #include <poll.h>
 #include <signal.h>
 #include <spawn.h>
@@ -14,6 +13,7 @@
 #include <unistd.h>
 
 #include "base/buf.h"
+#include "base/files.h"
 #include "supervise/now.h"
 
 extern char **environ;
@@ -45,14 +45,13 @@ struct search {
     size_t count;
 };
 
-/* A script in place of an interpreter is a shim of pyenv or conda: it starts slowly, and what it leads to
- * is found elsewhere. Only the one that a user would get is worth it. */
+/* A script in place of an interpreter is a shim of pyenv or conda: it starts slowly, and what it
+ * leads to is found elsewhere. Only the one that a user would get is worth it. */
 static bool is_script(const char *path)
 {
     char start[2] = "";
     const int file = open(path, O_RDONLY | O_CLOEXEC);
-    const bool found =
-        file >= 0 && read(file, start, 2) == 2 && memcmp(start, "#!", 2) == 0;
+    const bool found = file >= 0 && read(file, start, 2) == 2 && memcmp(start, "#!", 2) == 0;
 
     if (file >= 0)
         close(file);
@@ -63,9 +62,8 @@ static void consider(struct search *search, const char *path, bool is_first)
 {
     char real[PATH_MAX];
 
-    if (search->count == CANDIDATES || strlen(path) >= PATH_MAX ||
-        access(path, X_OK) != 0 || !realpath(path, real) ||
-        (!is_first && is_script(real)))
+    if (search->count == CANDIDATES || strlen(path) >= PATH_MAX || access(path, X_OK) != 0 ||
+        !realpath(path, real) || (!is_first && is_script(real)))
         return;
     for (size_t i = 0; i < search->count; i++)
         if (strcmp(search->candidate[i].real, real) == 0)
@@ -76,50 +74,45 @@ static void consider(struct search *search, const char *path, bool is_first)
     memcpy(new->real, real, strlen(real) + 1);
 }
 
-/* "python3.12", not "python3.12-config". */
+/* "python3.12" and "python3.14t", not "python3.12-config". */
 static bool is_versioned(const char *path)
 {
     const char *rest = strrchr(path, '/') + sizeof "/python3." - 1;
 
     while (isdigit((unsigned char)*rest))
         rest++;
+    rest += *rest == 't';
     return *rest == '\0';
 }
 
-static void consider_all(struct search *search, const char *pattern)
+static bool consider_versioned(void *search, const char *path)
 {
-    glob_t found;
-
-    if (glob(pattern, 0, NULL, &found) != 0)
-        return;
-    for (size_t i = 0; i < found.gl_pathc; i++)
-        if (is_versioned(found.gl_pathv[i]))
-            consider(search, found.gl_pathv[i], false);
-    globfree(&found);
+    if (is_versioned(path))
+        consider(search, path, false);
+    return true;
 }
 
-static void search_folder(struct search *search, const char *folder, size_t size,
-                          bool *has_first)
+static void search_folder(struct search *search, const char *folder, size_t size, bool *has_first)
 {
-    struct buf path = {0};
+    struct buf path = {0}, first = {0};
 
-    buf_printf(&path, "%.*s/python3", (int)size, folder);
-    if (!path.failed && !*has_first && access(path.data, X_OK) == 0) {
+    buf_add(&path, folder, size);
+    buf_printf(&first, "%s/python3", buf_text(&path));
+    if (!path.failed && !first.failed && !*has_first && access(first.data, X_OK) == 0) {
         *has_first = true;
-        consider(search, path.data, true);
+        consider(search, first.data, true);
     }
-    buf_add_text(&path, ".[0-9]*");
     if (!path.failed)
-        consider_all(search, path.data);
+        path_match(path.data, "python3.[0-9]*", consider_versioned, search);
+    buf_release(&first);
     buf_release(&path);
 }
 
 static void search_all(struct search *search)
 {
-    const char *path = getenv("PATH"), *root = getenv("PYENV_ROOT"),
-               *home = getenv("HOME");
+    const char *path = getenv("PATH"), *root = getenv("PYENV_ROOT"), *home = getenv("HOME");
     bool has_first = false;
-    struct buf pattern = {0};
+    struct buf pyenv = {0};
 
     for (const char *at = path ? path : ""; *at; at += *at == ':') {
         const size_t size = strcspn(at, ":");
@@ -128,13 +121,12 @@ static void search_all(struct search *search)
         at += size;
     }
     if (root && *root)
-        buf_printf(&pattern, "%s", root);
+        buf_printf(&pyenv, "%s", root);
     else
-        buf_printf(&pattern, "%s/.pyenv", home ? home : "");
-    buf_add_text(&pattern, "/versions/*/bin/python3.[0-9]*");
-    if (!pattern.failed)
-        consider_all(search, pattern.data);
-    buf_release(&pattern);
+        buf_printf(&pyenv, "%s/.pyenv", home ? home : "");
+    if (!pyenv.failed)
+        path_match(pyenv.data, "versions/*/bin/python3.[0-9]*", consider_versioned, search);
+    buf_release(&pyenv);
 }
 
 static void start(struct candidate *candidate, const char *package)
@@ -155,8 +147,7 @@ static void start(struct candidate *candidate, const char *package)
     posix_spawn_file_actions_addopen(&actions, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
     posix_spawn_file_actions_addopen(&actions, STDERR_FILENO, "/dev/null", O_WRONLY, 0);
     posix_spawn_file_actions_adddup2(&actions, ends[1], STDOUT_FILENO);
-    if (posix_spawn(&candidate->pid, candidate->path, &actions, NULL, words, environ) !=
-        0)
+    if (posix_spawn(&candidate->pid, candidate->path, &actions, NULL, words, environ) != 0)
         candidate->pid = 0;
     posix_spawn_file_actions_destroy(&actions);
     close(ends[1]);
@@ -196,8 +187,8 @@ bool interpreters_parse(const char *text, struct interpreter *out)
     while (line > text && line[-1] != '\n')
         line--;
     if (end - line >= PATH_MAX ||
-        sscanf(line, "%31s %31s %1[01] %1[01] %n", out->implementation, out->version,
-               extension, free_threaded, &begin) != 4 ||
+        sscanf(line, "%31s %31s %1[01] %1[01] %n", out->implementation, out->version, extension,
+               free_threaded, &begin) != 4 ||
         begin == 0 || line + begin >= end || line[begin] != '/') {
         out->implementation[0] = out->version[0] = '\0';
         return false;
@@ -226,8 +217,7 @@ static void ask(struct candidate *candidate, int64_t deadline_ns, struct interpr
 }
 
 /* A shim is known by what it leads to. */
-static bool is_known(const struct interpreter *list, size_t count,
-                     const struct interpreter *new)
+static bool is_known(const struct interpreter *list, size_t count, const struct interpreter *new)
 {
     for (size_t i = 0; i < count; i++)
         if (strcmp(list[i].path, new->path) == 0)

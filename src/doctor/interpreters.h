@@ -1,5 +1,5 @@
-/* The Pythons of this machine: those on PATH and those of pyenv. Each is asked what it is, all at the
- * same time; one that does not answer soon is ended. */
+/* The Pythons of this machine: those on PATH and those of pyenv. Each is asked what it is, all at
+ * the same time; one that does not answer soon is ended. */
 #ifndef DOCTOR_INTERPRETERS_H
 #define DOCTOR_INTERPRETERS_H
 
@@ -17,7 +17,8 @@ struct interpreter {
     bool is_free_threaded;
 };
 
-/* Finds at most `most`, in the order of PATH, each once. `package`: the folder of our own package. */
+/* Finds at most `most`, in the order of PATH, each once. `package`: the folder of our own
+ * package. */
 size_t interpreters_find(struct interpreter *out, size_t most, const char *package);
 
 /* What one of them prints: "IMPLEMENTATION VERSION EXTENSION FREE PATH" in the last line, where

@@ -60,9 +60,40 @@ static void set_bars(tensorboard_SummaryValue *out, const struct event_value *va
     out->tensor.double_val_count = (pb_size_t)(COLUMNS * value->bar_count);
 }
 
-/* `shape` is for a histogram, and must live until it is written. */
+/* With an empty tensor: what it says is in the metadata. */
+static void set_hparams(tensorboard_SummaryValue *out, const struct event_value *value,
+                        tensorboard_Dimension shape[2],
+                        tensorboard_HParam cells[EVENT_HPARAMS_MOST])
+{
+    tensorboard_PluginData *plugin = &out->metadata.plugin_data;
+    tensorboard_SessionStart *start = &plugin->content.session_start_info;
+
+    set_plugin(out, "hparams");
+    shape[0] = (tensorboard_Dimension){true, 0};
+    out->tensor.dtype = tensorboard_DataType_DT_FLOAT;
+    out->tensor.tensor_shape.dim = shape;
+    out->tensor.tensor_shape.dim_count = 1;
+    plugin->has_content = plugin->content.has_session_start_info = true;
+    start->has_start_time_secs = true;
+    start->start_time_secs = (double)value->begin_ns * 1e-9;
+    start->hparams = cells;
+    start->hparams_count = (pb_size_t)value->hparam_count;
+    for (size_t i = 0; i < value->hparam_count; i++) {
+        const struct event_hparam *hparam = &value->hparams[i];
+        cells[i] = (tensorboard_HParam)tensorboard_HParam_init_zero;
+        cells[i].key = borrowed(hparam->key);
+        cells[i].has_value = true;
+        if (hparam->text[0])
+            cells[i].value.string_value = borrowed(hparam->text);
+        cells[i].value.has_number_value = !hparam->text[0];
+        cells[i].value.number_value = hparam->number;
+    }
+}
+
+/* `shape` is for a histogram, `cells` for a row of the table of runs: both live until it is
+ * written. */
 static void set_value(tensorboard_SummaryValue *out, const struct event_value *value,
-                      tensorboard_Dimension shape[2])
+                      tensorboard_Dimension shape[2], tensorboard_HParam *cells)
 {
     *out = (tensorboard_SummaryValue)tensorboard_SummaryValue_init_zero;
     out->tag = borrowed(value->tag);
@@ -70,6 +101,8 @@ static void set_value(tensorboard_SummaryValue *out, const struct event_value *v
         set_text(out, value);
     } else if (value->bars) {
         set_bars(out, value, shape);
+    } else if (value->hparams) {
+        set_hparams(out, value, shape, cells);
     } else {
         out->has_simple_value = true;
         out->simple_value = (float)value->scalar;
@@ -89,11 +122,12 @@ void event_encode(const struct event *event, struct buf *out)
 {
     tensorboard_SummaryValue *values = calloc(event->count + 1, sizeof *values);
     tensorboard_Dimension(*shapes)[2] = calloc(event->count + 1, sizeof *shapes);
+    tensorboard_HParam cells[EVENT_HPARAMS_MOST];
     tensorboard_Event message = tensorboard_Event_init_zero;
 
     if (values && shapes) {
         for (size_t i = 0; i < event->count; i++)
-            set_value(&values[i], &event->values[i], shapes[i]);
+            set_value(&values[i], &event->values[i], shapes[i], cells);
         message.has_wall_time = message.has_step = message.has_summary = true;
         message.wall_time = (double)event->wall_ns * 1e-9;
         message.step = event->step;

@@ -9,18 +9,16 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "base/crc32c.h"
-#include "base/make_dir.h"
+#include "base/files.h"
 #include "stepscope/error.h"
 
 #define OUR_SUFFIX ".stepscope"
 
 enum { NS_PER_S = 1000000000, MOST_NAMES = 1000 };
 
-int event_file_init(struct event_file *file, const char *dir, const char *host,
-                    bool is_hidden)
+int event_file_init(struct event_file *file, const char *dir, const char *host, bool is_hidden)
 {
-    *file = (struct event_file){.host = host, .is_hidden = is_hidden, .fd = -1};
+    *file = (struct event_file){.host = host, .most_mode = 0666, .is_hidden = is_hidden, .fd = -1};
     file->dir = strdup(dir);
     return file->dir ? 0 : SS_E_NOMEM;
 }
@@ -47,9 +45,8 @@ void event_file_release(struct event_file *file)
  * names. */
 static int final_path(const struct event_file *file, unsigned number, char **path)
 {
-    return asprintf(path, "%s/events.out.tfevents.%010" PRId64 ".%s.%ld.%u" OUR_SUFFIX,
-                    file->dir, file->first_ns / NS_PER_S, file->host, (long)getpid(),
-                    number);
+    return asprintf(path, "%s/events.out.tfevents.%010" PRId64 ".%s.%ld.%u" OUR_SUFFIX, file->dir,
+                    file->first_ns / NS_PER_S, file->host, (long)getpid(), number);
 }
 
 static int hidden_path(const struct event_file *file, unsigned number, char **path)
@@ -61,8 +58,7 @@ bool event_file_is_ours(const char *name)
 {
     const size_t size = strlen(name), end = strlen(OUR_SUFFIX);
 
-    return strstr(name, "tfevents") && size > end &&
-           strcmp(name + size - end, OUR_SUFFIX) == 0;
+    return strstr(name, "tfevents") && size > end && strcmp(name + size - end, OUR_SUFFIX) == 0;
 }
 
 /* Under a name that nothing has yet. 0 or an errno. */
@@ -75,7 +71,8 @@ static int make_file(struct event_file *file)
         char *path = NULL;
         if ((file->is_hidden ? hidden_path : final_path)(file, number, &path) < 0)
             return ENOMEM;
-        file->fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0666);
+        file->fd =
+            open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, file->most_mode);
         if (file->fd >= 0) {
             file->path = path;
             file->made = number + 1;
@@ -141,8 +138,8 @@ static int write_whole(struct event_file *file, const struct buf *bytes)
     int failed = bytes->failed ? ENOMEM : 0;
 
     while (!failed && done < bytes->size) {
-        const ssize_t more = pwrite(file->fd, bytes->data + done, bytes->size - done,
-                                    file->size + (off_t)done);
+        const ssize_t more =
+            pwrite(file->fd, bytes->data + done, bytes->size - done, file->size + (off_t)done);
         if (more >= 0)
             done += (size_t)more;
         else if (errno != EINTR)
@@ -226,4 +223,24 @@ void event_file_discard(struct event_file *file)
 {
     if (file->path && file->is_hidden)
         unlink(file->path);
+}
+
+/* What four bits do to the rest: the polynomial 0x1edc6f41, lowest bit first. A few KB are summed
+ * every few seconds, which needs no larger table. */
+static const uint32_t by_nibble[16] = {
+    0x00000000, 0x105ec76f, 0x20bd8ede, 0x30e349b1, 0x417b1dbc, 0x5125dad3, 0x61c69362, 0x7198540d,
+    0x82f63b78, 0x92a8fc17, 0xa24bb5a6, 0xb21572c9, 0xc38d26c4, 0xd3d3e1ab, 0xe330a81a, 0xf36e6f75,
+};
+
+uint32_t crc32c(const void *data, size_t size)
+{
+    const uint8_t *bytes = data;
+    uint32_t sum = UINT32_MAX;
+
+    for (size_t i = 0; i < size; i++) {
+        sum ^= bytes[i];
+        sum = (sum >> 4) ^ by_nibble[sum & 15];
+        sum = (sum >> 4) ^ by_nibble[sum & 15];
+    }
+    return ~sum;
 }

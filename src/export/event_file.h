@@ -3,12 +3,14 @@
  *     u64 length | u32 checksum of it | bytes | u32 checksum of them      (masked CRC-32C)
  *
  * What is added waits in memory and is written with one system call, so that the file ends with a
- * whole event also if the process is killed. If that fails, the file is cut back to what it was and the
- * events are given up: the disk may have room again next time. A file that was removed meanwhile, with or without its
- * directory, is made again. */
+ * whole event also if the process is killed. If that fails, the file is cut back to what it was and
+ * the events are given up: the disk may have room again next time. A file that was removed
+ * in between, with or without its directory, is made again. */
 #ifndef EXPORT_EVENT_FILE_H
 #define EXPORT_EVENT_FILE_H
 
+#include <stddef.h>
+#include <stdint.h>
 #include <sys/types.h>
 
 #include "export/event_message.h"
@@ -16,6 +18,7 @@
 struct event_file {
     char *dir;
     const char *host; /* part of its name; must outlive it */
+    mode_t most_mode; /* what the umask allows beyond that is taken away; 0666 at first */
     bool is_hidden;   /* TensorBoard sees it only after event_file_publish() */
     char *path;       /* as it is called now; NULL: not made yet */
     int64_t first_ns; /* wall time of its first event */
@@ -28,8 +31,7 @@ struct event_file {
 };
 
 /* 0 or SS_E_NOMEM. Nothing is made before there is something to write. */
-int event_file_init(struct event_file *file, const char *dir, const char *host,
-                    bool is_hidden);
+int event_file_init(struct event_file *file, const char *dir, const char *host, bool is_hidden);
 void event_file_release(struct event_file *file);
 
 /* Adds an event to those that wait. */
@@ -44,5 +46,8 @@ void event_file_discard(struct event_file *file);
 
 /* Is this the name of a file that we wrote? */
 bool event_file_is_ours(const char *name);
+
+/* CRC-32C (Castagnoli): the checksum of iSCSI, ext4 and TFRecord files. */
+uint32_t crc32c(const void *data, size_t size);
 
 #endif

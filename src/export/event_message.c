@@ -5,13 +5,13 @@
 #include <string.h>
 
 #include "base/text.h"
-#include "base/utf8.h"
 
 void event_begin(struct event *event, int64_t wall_ns, int64_t step)
 {
     for (size_t i = 0; i < event->count; i++) {
         free(event->values[i].text);
         free(event->values[i].bars);
+        free(event->values[i].hparams);
     }
     event->count = 0;
     event->failed = false;
@@ -57,8 +57,7 @@ static struct event_value *add(struct event *event, const char *section, const c
 }
 
 /* Takes the value back if there was no memory for all of it. */
-static struct event_value *keep_if(struct event *event, struct event_value *value,
-                                   const void *part)
+static struct event_value *keep_if(struct event *event, struct event_value *value, const void *part)
 {
     if (!value || part)
         return value;
@@ -67,8 +66,8 @@ static struct event_value *keep_if(struct event *event, struct event_value *valu
     return NULL;
 }
 
-struct event_value *event_scalar(struct event *event, const char *section,
-                                 const char *name, double number)
+struct event_value *event_scalar(struct event *event, const char *section, const char *name,
+                                 double number)
 {
     struct event_value *value = add(event, section, name);
 
@@ -103,4 +102,19 @@ struct event_value *event_bars(struct event *event, const char *section, const c
         value->bars[3 * i + 2] = (double)bars[i].count;
     }
     return keep_if(event, value, value->bars);
+}
+
+struct event_value *event_hparams(struct event *event, const struct event_hparam *hparams,
+                                  size_t count, int64_t begin_ns)
+{
+    struct event_value *value = add(event, "_hparams_", "session_start_info");
+
+    if (!value)
+        return NULL;
+    value->hparam_count = count < EVENT_HPARAMS_MOST ? count : EVENT_HPARAMS_MOST;
+    value->hparams = calloc(EVENT_HPARAMS_MOST, sizeof *value->hparams);
+    value->begin_ns = begin_ns;
+    if (value->hparams)
+        memcpy(value->hparams, hparams, value->hparam_count * sizeof *hparams);
+    return keep_if(event, value, value->hparams);
 }

@@ -1,14 +1,13 @@
-/* A trace for ui.perfetto.dev: each process with its threads and their spans, a track of steps for each
- * loop, counters, marks. Names are told once and then numbers. */
+/* A trace for ui.perfetto.dev: each process with its threads and their spans, a track of steps for
+ * each loop, counters, marks. Names are told once and then numbers. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/text.h"
-#include "export/perfetto_counters.h"
-#include "export/perfetto_lane.h"
 #include "export/perfetto_packet.h"
+#include "export/perfetto_parts.h"
 #include "export/run_walk.h"
 
 enum { PID_STEP = 1 << 22 }; /* the kernel gives no number from here on */
@@ -83,8 +82,8 @@ static void put_loop(struct perfetto *trace, const struct snap_loop *loop, size_
         text_safe(&name, loop->name, strlen(loop->name));
     }
     trace->loop_tracks[number] = trace->next_track++;
-    packet_track(trace->out, trace->loop_tracks[number],
-                 trace->processes[loop->process].track, buf_text(&name));
+    packet_track(trace->out, trace->loop_tracks[number], trace->processes[loop->process].track,
+                 buf_text(&name));
     buf_release(&name);
 }
 
@@ -135,8 +134,7 @@ static int32_t own_tid(const struct process_track *process, uint32_t tid)
     return tid == 0 ? 0 : (int32_t)(tid % PID_STEP) + process->pid / PID_STEP * PID_STEP;
 }
 
-static void add_to_lane(struct perfetto *trace, uint32_t process,
-                        const struct ss_record *record)
+static void add_to_lane(struct perfetto *trace, uint32_t process, const struct ss_record *record)
 {
     if (record->lane >= trace->lane_count)
         return;
@@ -166,8 +164,7 @@ static void add_record(void *context, uint32_t process, const struct ss_record *
         break;
     case SS_KIND_COUNTER:
     case SS_KIND_SYSTEM:
-        counter_tracks_add(&trace->counters, process, trace->processes[process].track,
-                           record);
+        counter_tracks_add(&trace->counters, process, trace->processes[process].track, record);
         break;
     default:
         break;
@@ -179,8 +176,7 @@ static void put_start(const struct perfetto *trace)
     const struct ss_process *first =
         trace->process_count > 0 ? ss_run_process(trace->job->run, 0) : NULL;
 
-    packet_start(trace->out, first ? first->start_ns : 0,
-                 first ? first->start_realtime_ns : 0);
+    packet_start(trace->out, first ? first->start_ns : 0, first ? first->start_realtime_ns : 0);
 }
 
 static int init(struct perfetto *trace)
@@ -192,10 +188,9 @@ static int init(struct perfetto *trace)
     trace->lane_count = ss_run_lanes(run);
     trace->processes = calloc(trace->process_count + 1, sizeof *trace->processes);
     trace->lanes = calloc(trace->lane_count + 1, sizeof *trace->lanes);
-    trace->names = (struct perfetto_names){
-        .out = trace->out, .run = run, .next_track = &trace->next_track};
-    const int failed =
-        counter_tracks_init(&trace->counters, trace->out, run, &trace->next_track);
+    trace->names =
+        (struct perfetto_names){.out = trace->out, .run = run, .next_track = &trace->next_track};
+    const int failed = counter_tracks_init(&trace->counters, trace->out, run, &trace->next_track);
     return trace->processes && trace->lanes ? failed : SS_E_NOMEM;
 }
 
@@ -213,11 +208,8 @@ static void release(struct perfetto *trace)
 static int write_trace(const struct export_job *job, struct sink *out)
 {
     struct perfetto trace = {.job = job, .out = out};
-    const struct run_walk_reader reader = {.context = &trace,
-                                           .out = out,
-                                           .begin = begin,
-                                           .record = add_record,
-                                           .step = add_step};
+    const struct run_walk_reader reader = {
+        .context = &trace, .out = out, .begin = begin, .record = add_record, .step = add_step};
     int failed = init(&trace);
 
     if (!failed) {

@@ -1,5 +1,3 @@
-#include "export/perfetto_counters.h"
-
 #include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
@@ -7,12 +5,13 @@
 
 #include "base/text.h"
 #include "export/perfetto_packet.h"
+#include "export/perfetto_parts.h"
 #include "read/counter_table.h"
 
 enum { PLACES = 2 * COUNTER_TRACKS }; /* a power of 2, and never full */
 
-int counter_tracks_init(struct counter_tracks *tracks, struct sink *out,
-                        struct ss_run *run, uint64_t *next_track)
+int counter_tracks_init(struct counter_tracks *tracks, struct sink *out, struct ss_run *run,
+                        uint64_t *next_track)
 {
     *tracks = (struct counter_tracks){.out = out, .run = run, .next_track = next_track};
     tracks->table = calloc(PLACES, sizeof *tracks->table);
@@ -67,6 +66,9 @@ static void add_subject(struct buf *out, unsigned kind, uint64_t subject)
     case SS_SUBJECT_PID_TID:
         buf_printf(out, " of thread %" PRIu32, low);
         break;
+    case SS_SUBJECT_NAME:
+        buf_printf(out, " %" PRIu64, subject);
+        break;
     case SS_SUBJECT_GPU:
         buf_printf(out, " of GPU %" PRIu64, subject);
         break;
@@ -81,27 +83,22 @@ static void add_subject(struct buf *out, unsigned kind, uint64_t subject)
 static const char *unit_text(const struct counter_facts *facts)
 {
     static const char *const units[] = {
-        [SS_UNIT_NS] = "ns",           [SS_UNIT_BYTES] = "B",
-        [SS_UNIT_COUNT] = "",          [SS_UNIT_HZ] = "Hz",
-        [SS_UNIT_CORES] = "cores",     [SS_UNIT_SHARE] = "share",
-        [SS_UNIT_STATE] = "state",     [SS_UNIT_BITS] = "bits",
-        [SS_UNIT_WATTS] = "W",         [SS_UNIT_CELSIUS] = "C",
-        [SS_UNIT_BYTES_PER_S] = "B/s",
+        [SS_UNIT_NS] = "ns",       [SS_UNIT_BYTES] = "B",         [SS_UNIT_COUNT] = "",
+        [SS_UNIT_HZ] = "Hz",       [SS_UNIT_CORES] = "cores",     [SS_UNIT_SHARE] = "share",
+        [SS_UNIT_STATE] = "state", [SS_UNIT_BITS] = "bits",       [SS_UNIT_WATTS] = "W",
+        [SS_UNIT_CELSIUS] = "C",   [SS_UNIT_BYTES_PER_S] = "B/s",
     };
 
     if (!facts || facts->kind == SS_COUNTER_GAUGE)
         return facts ? units[facts->unit] : "";
-    return facts->unit == SS_UNIT_NS      ? "s/s"
-           : facts->unit == SS_UNIT_BYTES ? "B/s"
-                                          : "/s";
+    return facts->unit == SS_UNIT_NS ? "s/s" : facts->unit == SS_UNIT_BYTES ? "B/s" : "/s";
 }
 
-static void new_track(struct counter_tracks *tracks, struct counter_track *track,
-                      uint32_t process, uint64_t parent, const struct ss_record *record)
+static void new_track(struct counter_tracks *tracks, struct counter_track *track, uint32_t process,
+                      uint64_t parent, const struct ss_record *record)
 {
     const struct ss_name_info *name = ss_run_name(tracks->run, process, record->name);
-    const struct counter_facts *facts =
-        record->kind == SS_KIND_SYSTEM ? facts_of(name) : NULL;
+    const struct counter_facts *facts = record->kind == SS_KIND_SYSTEM ? facts_of(name) : NULL;
     struct buf text = {0};
 
     *track = (struct counter_track){.used = true,
@@ -116,8 +113,7 @@ static void new_track(struct counter_tracks *tracks, struct counter_track *track
     add_subject(&text, facts ? facts->subject : SS_SUBJECT_NONE, record->subject);
     if (text.failed)
         sink_fail(tracks->out, SS_E_NOMEM, 0);
-    packet_counter_track(tracks->out, track->track, parent, buf_text(&text),
-                         unit_text(facts));
+    packet_counter_track(tracks->out, track->track, parent, buf_text(&text), unit_text(facts));
     buf_release(&text);
 }
 

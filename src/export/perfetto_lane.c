@@ -1,9 +1,8 @@
-#include "export/perfetto_lane.h"
-
 #include "base/text.h"
-#include "export/flag_words.h"
 #include "export/perfetto_packet.h"
-#include "output/report_parts.h"
+#include "export/perfetto_parts.h"
+#include "export/run_walk.h"
+#include "report/report_parts.h"
 
 void perfetto_lane_release(struct perfetto_lane *lane)
 {
@@ -18,10 +17,8 @@ static void put_slice_begin(struct sink *out, uint64_t track, const struct slice
 {
     char words[FLAG_WORDS_SIZE];
     int notes = 0;
-    struct packet_event event = {.track = track,
-                                 .time_ns = slice->start_ns,
-                                 .stage = slice->stage,
-                                 .name = slice->name};
+    struct packet_event event = {
+        .track = track, .time_ns = slice->start_ns, .stage = slice->stage, .name = slice->name};
 
     if (slice->argument != 0)
         event.notes[notes++] =
@@ -42,16 +39,13 @@ static void give_edge(void *context, const struct slice_edge *edge)
 }
 
 void perfetto_lane_begin(struct perfetto_lane *lane, struct perfetto_names *names,
-                         const struct ss_record *record, uint64_t parent, int32_t pid,
-                         int32_t tid)
+                         const struct ss_record *record, uint64_t parent, int32_t pid, int32_t tid)
 {
     struct buf name = {0};
 
     perfetto_lane_release(lane);
-    *lane = (struct perfetto_lane){.out = names->out,
-                                   .in_use = true,
-                                   .owner = record->owner,
-                                   .track = (*names->next_track)++};
+    *lane = (struct perfetto_lane){
+        .out = names->out, .in_use = true, .owner = record->owner, .track = (*names->next_track)++};
     slice_order_init(&lane->order, give_edge, lane);
     if (record->kind == SS_KIND_THREAD_BEGIN)
         text_safe(&name, record->u.text.a.data, record->u.text.a.size);
@@ -120,8 +114,8 @@ static uint64_t beside_for(struct perfetto_lane *lane, struct perfetto_names *na
     return lane->beside[i].track;
 }
 
-static void add_span(struct perfetto_lane *lane, struct perfetto_names *names,
-                     uint32_t process, const struct ss_record *record)
+static void add_span(struct perfetto_lane *lane, struct perfetto_names *names, uint32_t process,
+                     const struct ss_record *record)
 {
     const struct slice slice = {.start_ns = record->start_ns,
                                 .end_ns = record->end_ns,
@@ -139,8 +133,8 @@ static void add_span(struct perfetto_lane *lane, struct perfetto_names *names,
     }
 }
 
-static void add_mark(struct perfetto_lane *lane, struct perfetto_names *names,
-                     uint32_t process, const struct ss_record *record)
+static void add_mark(struct perfetto_lane *lane, struct perfetto_names *names, uint32_t process,
+                     const struct ss_record *record)
 {
     struct buf text = {0};
 
@@ -166,15 +160,14 @@ static void add_window(struct perfetto_lane *lane, struct perfetto_names *names,
         .time_ns = record->start_ns,
         .stage = -1,
         .text = is_lost ? "records lost" : "perturbed",
-        .notes = {
-            {.name = is_lost ? NOTE_COUNT : NOTE_ARGUMENT, .value = record->u.arg}}};
+        .notes = {{.name = is_lost ? NOTE_COUNT : NOTE_ARGUMENT, .value = record->u.arg}}};
 
     packet_begin(lane->out, &event);
     packet_end(lane->out, event.track, record->end_ns);
 }
 
-void perfetto_lane_add(struct perfetto_lane *lane, struct perfetto_names *names,
-                       uint32_t process, const struct ss_record *record)
+void perfetto_lane_add(struct perfetto_lane *lane, struct perfetto_names *names, uint32_t process,
+                       const struct ss_record *record)
 {
     if (record->kind == SS_KIND_SPAN)
         add_span(lane, names, process, record);

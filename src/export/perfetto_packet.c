@@ -5,7 +5,7 @@
 #include <perfetto.pb.h>
 #include <string.h>
 
-#include "base/utf8.h"
+#include "base/text.h"
 
 enum {
     CLOCK_ID_REALTIME = 1,
@@ -24,8 +24,7 @@ static const char *const note_names[] = {
 
 static packet new_packet(void)
 {
-    return (packet){.has_trusted_packet_sequence_id = true,
-                    .trusted_packet_sequence_id = SEQUENCE};
+    return (packet){.has_trusted_packet_sequence_id = true, .trusted_packet_sequence_id = SEQUENCE};
 }
 
 /* A trace is nothing but its packets, each with its tag and size in front. */
@@ -45,7 +44,8 @@ static void put(struct sink *out, const packet *message)
     sink_write(out, body, inner.bytes_written);
 }
 
-/* nanopb's texts are not const, but encoding leaves them as they are; one that is too long is copied. */
+/* nanopb's texts are not const, but encoding leaves them as they are; one that is too long is
+ * copied. */
 static char *text_of(const char *text, char room[PACKET_TEXT_MOST + 1])
 {
     const size_t size = utf8_cut(text, PACKET_TEXT_MOST);
@@ -152,8 +152,7 @@ void packet_process(struct sink *out, uint64_t track, int32_t pid, const char *n
     put(out, &message);
 }
 
-void packet_thread(struct sink *out, uint64_t track, int32_t pid, int32_t tid,
-                   const char *name)
+void packet_thread(struct sink *out, uint64_t track, int32_t pid, int32_t tid, const char *name)
 {
     char room[PACKET_TEXT_MOST + 1];
     packet message = new_track(track, 0);
@@ -177,8 +176,8 @@ void packet_track(struct sink *out, uint64_t track, uint64_t parent, const char 
     put(out, &message);
 }
 
-void packet_counter_track(struct sink *out, uint64_t track, uint64_t parent,
-                          const char *name, const char *unit)
+void packet_counter_track(struct sink *out, uint64_t track, uint64_t parent, const char *name,
+                          const char *unit)
 {
     char room[PACKET_TEXT_MOST + 1];
     packet message = new_track(track, parent);
@@ -189,8 +188,8 @@ void packet_counter_track(struct sink *out, uint64_t track, uint64_t parent,
     put(out, &message);
 }
 
-/* Events are nearly all of a trace, and pb_encode() takes six times as long for a packet as what follows.
- * Fields go by their numbers, as it would write them. */
+/* Events are nearly all of a trace, and pb_encode() takes six times as long for a packet as what
+ * follows. Fields go by their numbers, as it would write them. */
 struct writer {
     uint8_t *begin, *at, *end;
     bool failed;
@@ -272,8 +271,7 @@ static void put_event(struct sink *out, ss_ns time_ns, const struct writer *even
     struct writer inner = writer_of(body, sizeof body);
     struct writer outer = writer_of(head, sizeof head);
 
-    put_number(&inner, perfetto_TracePacket_timestamp_tag,
-               time_ns > 0 ? (uint64_t)time_ns : 0);
+    put_number(&inner, perfetto_TracePacket_timestamp_tag, time_ns > 0 ? (uint64_t)time_ns : 0);
     put_number(&inner, perfetto_TracePacket_trusted_packet_sequence_id_tag, SEQUENCE);
     put_bytes(&inner, perfetto_TracePacket_track_event_tag, event->begin, written(event));
     put_number(&inner, perfetto_TracePacket_sequence_flags_tag, NEEDS_NAMES);
@@ -292,8 +290,7 @@ static void put_named(struct sink *out, const struct packet_event *event,
     struct writer to = writer_of(data, sizeof data);
 
     if (event->stage >= 0)
-        put_number(&to, perfetto_TrackEvent_category_iids_tag,
-                   (uint64_t)event->stage + 1);
+        put_number(&to, perfetto_TrackEvent_category_iids_tag, (uint64_t)event->stage + 1);
     for (int i = 0; i < PACKET_NOTES && event->notes[i].name != NOTE_NONE; i++)
         put_note(&to, &event->notes[i]);
     put_number(&to, perfetto_TrackEvent_type_tag, type);
@@ -321,8 +318,7 @@ void packet_end(struct sink *out, uint64_t track, ss_ns time_ns)
     uint8_t data[32];
     struct writer to = writer_of(data, sizeof data);
 
-    put_number(&to, perfetto_TrackEvent_type_tag,
-               perfetto_TrackEvent_Type_TYPE_SLICE_END);
+    put_number(&to, perfetto_TrackEvent_type_tag, perfetto_TrackEvent_Type_TYPE_SLICE_END);
     put_number(&to, perfetto_TrackEvent_track_uuid_tag, track);
     put_event(out, time_ns, &to);
 }

@@ -3,8 +3,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "load/feed.h"
 #include "model/observe.h"
-#include "output/feed.h"
+#include "stepscope/reader.h"
 
 enum { PORTION = 16384 }; /* records between two looks at the progress and the output */
 
@@ -49,8 +50,7 @@ ss_ns run_walk_begin_ns(const struct export_job *job)
     return begin_ns;
 }
 
-struct run_walk_extent run_walk_extent(const struct export_job *job, double before,
-                                       double share)
+struct run_walk_extent run_walk_extent(const struct export_job *job, double before, double share)
 {
     struct run_walk_extent extent = {run_walk_begin_ns(job), 0, before, share};
 
@@ -60,8 +60,7 @@ struct run_walk_extent run_walk_extent(const struct export_job *job, double befo
     return extent;
 }
 
-void run_walk_show(const struct export_job *job, const struct run_walk_extent *extent,
-                   ss_ns now_ns)
+void run_walk_show(const struct export_job *job, const struct run_walk_extent *extent, ss_ns now_ns)
 {
     const double whole = (double)extent->end_ns - (double)extent->begin_ns;
     double done = whole > 0 ? ((double)now_ns - (double)extent->begin_ns) / whole : 1;
@@ -93,7 +92,8 @@ static size_t loop_of(const struct snapshot *snapshot, struct held_lane *lane,
     return SIZE_MAX;
 }
 
-/* A source that won later made it start-up; with that, also the begin of its loop may have moved. */
+/* A source that won later made it start-up; with that, also the begin of its loop may have
+ * moved. */
 static bool was_none(const struct snapshot *snapshot, const struct run_walk_step *step)
 {
     if (step->loop == SIZE_MAX)
@@ -101,8 +101,8 @@ static bool was_none(const struct snapshot *snapshot, const struct run_walk_step
     return snapshot->loops[step->loop].source != step->step->source;
 }
 
-static void give(struct run_walk *walk, struct held_lane *lane,
-                 const struct held_step *held, bool counted)
+static void give(struct run_walk *walk, struct held_lane *lane, const struct held_step *held,
+                 bool counted)
 {
     struct run_walk_step out = {.step = &held->step,
                                 .loop = loop_of(walk->snapshot, lane, &held->step),
@@ -157,8 +157,7 @@ static void hold(void *context, const struct model_step *step)
     memcpy(held->stage_ns, step->stage_ns, sizeof held->stage_ns);
 }
 
-static void give_lane(struct run_walk *walk, struct held_lane *lane, size_t from,
-                      bool counted)
+static void give_lane(struct run_walk *walk, struct held_lane *lane, size_t from, bool counted)
 {
     for (size_t i = from; i < lane->count; i++) {
         lane->steps[i].step.stage_ns = lane->steps[i].stage_ns;
@@ -197,9 +196,8 @@ static void watch(void *context, uint32_t process, const struct ss_record *recor
 }
 
 /* One pass through the run, which `clock` watches. 0 or an SS_E code. */
-static int pass(struct feed *feed, const struct clock_watch *clock,
-                const struct export_job *job, const struct sink *out,
-                const struct run_walk_extent *extent)
+static int pass(struct feed *feed, const struct clock_watch *clock, const struct export_job *job,
+                const struct sink *out, const struct run_walk_extent *extent)
 {
     bool all = false;
     int failed = 0;
@@ -290,8 +288,7 @@ int run_walk_records(const struct export_job *job, const struct run_walk_reader 
     if (!cursor)
         return SS_E_NOMEM;
     while (!reader->out->error && ss_cursor_next(cursor, &record)) {
-        reader->record(reader->context, ss_run_lane(job->run, record.lane)->process,
-                       &record);
+        reader->record(reader->context, ss_run_lane(job->run, record.lane)->process, &record);
         if (++until_look == PORTION) {
             run_walk_show(job, &extent, record.time_ns);
             until_look = 0;
@@ -299,4 +296,68 @@ int run_walk_records(const struct export_job *job, const struct run_walk_reader 
     }
     ss_cursor_free(cursor);
     return 0;
+}
+
+/* All of them together, each with the space before it; the 0 takes the place of the first space. */
+#define WORD_SIZE(id, bit, text) +sizeof(text)
+_Static_assert(FLAG_WORDS_SIZE >= 0 SS_FLAGS(WORD_SIZE), "all flags must fit");
+
+size_t flag_words(char out[FLAG_WORDS_SIZE], unsigned flags)
+{
+    size_t size = 0;
+
+    for (unsigned bit = 0; SS_FLAG_ALL >> bit; bit++) {
+        if (!(flags >> bit & 1))
+            continue;
+        const char *word = ss_flag_text(bit);
+        if (size > 0)
+            out[size++] = ' ';
+        memcpy(out + size, word, strlen(word));
+        size += strlen(word);
+    }
+    out[size] = '\0';
+    return size;
+}
+
+static struct name_slot_row *row_at(struct name_slots *slots, uint32_t process)
+{
+    if (process >= slots->row_count) {
+        const size_t count = (size_t)process + 1;
+        struct name_slot_row *grown = realloc(slots->rows, count * sizeof *grown);
+        if (!grown)
+            return NULL;
+        memset(grown + slots->row_count, 0, (count - slots->row_count) * sizeof *grown);
+        slots->rows = grown;
+        slots->row_count = count;
+    }
+    return &slots->rows[process];
+}
+
+struct name_slot *name_slots_at(struct name_slots *slots, uint32_t process, uint32_t name)
+{
+    struct name_slot_row *row = row_at(slots, process);
+
+    if (!row)
+        return NULL;
+    if (name >= row->count) {
+        const uint32_t count = name < 32 ? 64 : 2 * name;
+        struct name_slot *grown = realloc(row->slots, count * sizeof *grown);
+        if (!grown)
+            return NULL;
+        memset(grown + row->count, 0, (count - row->count) * sizeof *grown);
+        row->slots = grown;
+        row->count = count;
+    }
+    return &row->slots[name];
+}
+
+void name_slots_release(struct name_slots *slots)
+{
+    for (size_t i = 0; i < slots->row_count; i++) {
+        for (uint32_t k = 0; k < slots->rows[i].count; k++)
+            free(slots->rows[i].slots[k].text);
+        free(slots->rows[i].slots);
+    }
+    free(slots->rows);
+    *slots = (struct name_slots){0};
 }

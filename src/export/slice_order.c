@@ -4,8 +4,7 @@
 #include <string.h>
 
 void slice_order_init(struct slice_order *order,
-                      void (*give)(void *context, const struct slice_edge *edge),
-                      void *context)
+                      void (*give)(void *context, const struct slice_edge *edge), void *context)
 {
     memset(order, 0, sizeof *order);
     order->give = give;
@@ -45,8 +44,8 @@ static bool make_room(struct slice_level *level, size_t more)
     return true;
 }
 
-/* Where too many have one time, or memory is short, they go on as they come: nesting may then be wrong at
- * this nanosecond. */
+/* Where too many have one time, or memory is short, they go on as they come: nesting may then be
+ * wrong at this nanosecond. */
 static void hold(struct slice_order *order, struct slice_level *level,
                  const struct slice_edge *edges, size_t count)
 {
@@ -60,10 +59,9 @@ static void hold(struct slice_order *order, struct slice_level *level,
         level->edges[level->count++] = edges[i];
 }
 
-/* Where edges of this time go from `depth`: on to the level, which waits for the span around it; NULL: to
- * the output. */
-static struct slice_level *level_for(struct slice_order *order, unsigned depth,
-                                     ss_ns time_ns)
+/* Where edges of this time go from `depth`: on to the level, which waits for the span around it;
+ * NULL: to the output. */
+static struct slice_level *level_for(struct slice_order *order, unsigned depth, ss_ns time_ns)
 {
     if (depth == 0 || depth >= SLICE_LEVELS)
         return NULL;

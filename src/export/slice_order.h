@@ -1,10 +1,10 @@
 /* Puts the begins and ends of a thread's spans into an order that nests.
  *
- * A span is known when it ends, after those inside it; trace processors sort events by time and leave
- * those of one nanosecond as they find them. So a span's begin must come before the begin of what
- * starts inside it at the same time. What starts with the first span inside another one is held until
- * that one has ended; all else goes on at once. Held is what has one time at each depth, so memory
- * is bounded by the depth, whatever the length of the run. */
+ * A span is known when it ends, after those inside it; trace processors sort events by time and
+ * leave those of one nanosecond as they find them. So a span's begin must come before the begin of
+ * what starts inside it at the same time. What starts with the first span inside another one is
+ * held until that one has ended; all else goes on at once. Held is what has one time at each depth,
+ * so memory is bounded by the depth, whatever the length of the run. */
 #ifndef EXPORT_SLICE_ORDER_H
 #define EXPORT_SLICE_ORDER_H
 
@@ -41,12 +41,10 @@ struct slice_order {
 };
 
 void slice_order_init(struct slice_order *order,
-                      void (*give)(void *context, const struct slice_edge *edge),
-                      void *context);
+                      void (*give)(void *context, const struct slice_edge *edge), void *context);
 
 /* The next span of the thread, in the order in which they ended. */
-void slice_order_add(struct slice_order *order, const struct slice *slice,
-                     unsigned depth);
+void slice_order_add(struct slice_order *order, const struct slice *slice, unsigned depth);
 
 /* Gives all that is held: no more will come, or what comes is of another thread. */
 void slice_order_flush(struct slice_order *order);

@@ -1,5 +1,3 @@
-#include "export/tensorboard_parts.h"
-
 #include <ctype.h>
 #include <errno.h>
 #include <limits.h>
@@ -8,8 +6,9 @@
 #include <unistd.h>
 
 #include "base/error.h"
-#include "base/make_dir.h"
+#include "base/files.h"
 #include "base/out_file.h"
+#include "export/tensorboard_parts.h"
 
 static const int64_t period_ns = 5000000000;
 static const int64_t latest_ns = INT64_MAX / 4; /* of any clock; later is damage */
@@ -62,27 +61,27 @@ static int prepare(struct tensorboard *board, const struct tensorboard_wish *wis
                    struct ss_error *error)
 {
     if (!event_can_encode())
-        return error_set(error, SS_E_INVALID,
-                         "this stepscope was built without nanopb, which writes "
-                         "TensorBoard's files.");
-    int failed =
-        wish->is_hidden ? make_dir_all(board->dir, NULL) : make_own_dir(board, wish->dir);
+        return error_set(
+            error, SS_E_INVALID,
+            "this stepscope was built without nanopb, which TensorBoard output needs.");
+    int failed = wish->is_hidden ? make_dir_all(board->dir, NULL) : make_own_dir(board, wish->dir);
     if (!failed)
         failed = try_dir(board->dir);
     if (failed)
         return out_file_error(error, board->dir, failed);
     if (wish->is_hidden && !wish->force && board_has_old_files(board))
-        return error_set(error, SS_E_BUSY,
-                         "'%.300s' has this run already. --force replaces it; or give "
-                         "another directory.",
-                         board->dir);
+        return error_set(
+            error, SS_E_BUSY,
+            "'%.300s' already has this run. Use --force to overwrite it, or give another directory.",
+            board->dir);
     if (event_file_init(&board->root, board->dir, board->host, board->is_hidden) != 0)
         return error_set(error, SS_E_NOMEM, "%s.", ss_error_text(SS_E_NOMEM));
+    if (wish->run_mode)
+        board->root.most_mode = wish->run_mode & 0666;
     return 0;
 }
 
-struct tensorboard *tensorboard_new(const struct tensorboard_wish *wish,
-                                    struct ss_error *error)
+struct tensorboard *tensorboard_new(const struct tensorboard_wish *wish, struct ss_error *error)
 {
     struct tensorboard *board = calloc(1, sizeof *board);
 
@@ -118,8 +117,8 @@ void tensorboard_free(struct tensorboard *board)
     free(board);
 }
 
-/* How many loops of the same kind there are, with this one: of its rank, which several processes may
- * have had one after the other, or of no rank. */
+/* How many loops of the same kind there are, with this one: of its rank, which several processes
+ * may have had one after the other, or of no rank. */
 static unsigned number_of(const struct tensorboard *board, const struct ss_process *facts)
 {
     const bool is_rank = facts->world > 1;
@@ -128,15 +127,13 @@ static unsigned number_of(const struct tensorboard *board, const struct ss_proce
     for (size_t i = 0; i < board->loop_count; i++) {
         const struct ss_process *other =
             ss_run_process(board->feed->run, board->loops[i]->key.process);
-        number +=
-            (other->world > 1) == is_rank && (!is_rank || other->rank == facts->rank);
+        number += (other->world > 1) == is_rank && (!is_rank || other->rank == facts->rank);
     }
     return number;
 }
 
 /* "" for the directory of the run itself. */
-static void label(const struct tensorboard *board, uint32_t process,
-                  char out[BOARD_LABEL_SIZE])
+static void label(const struct tensorboard *board, uint32_t process, char out[BOARD_LABEL_SIZE])
 {
     const struct ss_process *facts = ss_run_process(board->feed->run, process);
     const bool is_rank = facts->world > 1;
@@ -164,12 +161,12 @@ static bool give_file(struct tensorboard *board, struct board_loop *loop)
     if (asprintf(&dir, "%s%s", board->dir, part) < 0)
         return false;
     failed = event_file_init(&loop->own, dir, board->host, board->is_hidden);
+    loop->own.most_mode = board->root.most_mode;
     free(dir);
     return failed == 0;
 }
 
-static struct board_loop *add_loop(struct tensorboard *board,
-                                   const struct model_loop_key *key)
+static struct board_loop *add_loop(struct tensorboard *board, const struct model_loop_key *key)
 {
     if (board->loop_count >= BOARD_LOOPS_MOST) {
         board->is_cut = true;
@@ -204,13 +201,11 @@ static bool begins_again(const struct tensorboard *board, const struct board_loo
            !model_loop_totals(board->feed->model, &loop->key, &totals);
 }
 
-static struct board_loop *find_loop(struct tensorboard *board,
-                                    const struct model_loop_key *key)
+static struct board_loop *find_loop(struct tensorboard *board, const struct model_loop_key *key)
 {
-    for (size_t i = board->loop_count; i-- > 0;) {
+    for (size_t i = board->loop_count; i-- > 0;)
         if (is_same(&board->loops[i]->key, key))
             return board->loops[i];
-    }
     for (size_t i = 0; i < board->loop_count; i++) {
         if (begins_again(board, board->loops[i], key)) {
             board->loops[i]->key = *key;
@@ -236,8 +231,8 @@ static void set_clock(struct tensorboard *board, int64_t raw_ns, int64_t realtim
     }
 }
 
-static void take_kind(struct tensorboard *board, const struct ss_process *facts,
-                      uint32_t process, const struct ss_record *record)
+static void take_kind(struct tensorboard *board, const struct ss_process *facts, uint32_t process,
+                      const struct ss_record *record)
 {
     switch (record->kind) {
     case SS_KIND_SPAN:

@@ -1,12 +1,13 @@
-/* TensorBoard's files of a run that is there: fed again as it was fed live, with the same windows. */
-#include "export/export.h"
-#include "export/run_walk.h"
-#include "export/tensorboard_parts.h"
-
+/* TensorBoard's files of a run that is there: fed again as it was fed live, with the same
+ * windows. */
 #include <stdlib.h>
+#include <sys/stat.h>
 
 #include "base/ending_signals.h"
 #include "base/error.h"
+#include "export/export.h"
+#include "export/run_walk.h"
+#include "export/tensorboard_parts.h"
 
 enum { PORTION = 16384 }; /* records between two looks at the progress */
 
@@ -57,16 +58,19 @@ static int write_board(const struct export_job *job, struct tensorboard *board,
     return failed;
 }
 
-static int write_directory(const struct export_job *job, const char *path,
-                           struct ss_error *error)
+static int write_directory(const struct export_job *job, const char *path, struct ss_error *error)
 {
     /* What the run is called, also if it was given as runs/latest or as "." */
     char *real = realpath(job->facts->path, NULL);
     const struct run_facts facts = {.path = real ? real : job->facts->path};
-    const struct tensorboard_wish wish = {.dir = path,
-                                          .name = run_facts_name(&facts),
-                                          .is_hidden = true,
-                                          .force = job->force};
+    struct stat run;
+    const struct tensorboard_wish wish = {
+        .dir = path,
+        .name = run_facts_name(&facts),
+        .run_mode = stat(facts.path, &run) == 0 ? run.st_mode : 0,
+        .is_hidden = true,
+        .force = job->force,
+    };
     struct ending_signals signals;
 
     ending = 0;

@@ -1,10 +1,9 @@
-#include "export/tensorboard_loop.h"
-
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "base/compiler.h"
+#include "export/tensorboard_parts.h"
 
 static const double ns_per_ms = 1e6, ns_per_s = 1e9;
 
@@ -29,18 +28,17 @@ enum tag {
 static const struct {
     const char *section, *name, *description;
 } tags[] = {
-    [TAG_MEAN] = {"step time", "mean ms", "Mean time of a step, without pauses."},
-    [TAG_P50] = {"step time", "p50 ms", "Half of the steps took less."},
-    [TAG_P95] = {"step time", "p95 ms", "19 of 20 steps took less."},
-    [TAG_P99] = {"step time", "p99 ms", "99 of 100 steps took less."},
-    [TAG_MAX] = {"step time", "max ms", "The slowest step."},
-    [TAG_BARS] = {"step time", "distribution ms", "How long the steps took."},
-    [TAG_STEPS_PER_S] = {"throughput", "steps per s", "Pauses included."},
-    [TAG_SAMPLES_PER_S] = {"throughput", "samples per s", "Pauses included."},
+    [TAG_MEAN] = {"1 step time", "mean ms", "Mean time of a step, without pauses."},
+    [TAG_P50] = {"1 step time", "p50 ms", "Half of the steps took less."},
+    [TAG_P95] = {"1 step time", "p95 ms", "19 of 20 steps took less."},
+    [TAG_P99] = {"1 step time", "p99 ms", "99 of 100 steps took less."},
+    [TAG_MAX] = {"1 step time", "max ms", "The slowest step."},
+    [TAG_BARS] = {"1 step time", "distribution ms", "How long the steps took."},
+    [TAG_STEPS_PER_S] = {"3 throughput", "steps per s", "Pauses included."},
+    [TAG_SAMPLES_PER_S] = {"3 throughput", "samples per s", "Pauses included."},
     [TAG_EVALUATION] = {"pauses", "evaluation s", "Evaluation that ended here."},
     [TAG_PREDICTION] = {"pauses", "prediction s", "Prediction that ended here."},
-    [TAG_CHECKPOINT] = {"pauses", "checkpoint s",
-                        "Saving and restoring that ended here."},
+    [TAG_CHECKPOINT] = {"pauses", "checkpoint s", "Saving and restoring that ended here."},
     [TAG_BETWEEN] = {"pauses", "between epochs s",
                      "Epoch callbacks, iterators made and torn down."},
     [TAG_EPOCH] = {"epochs", "number", "As the framework counts."},
@@ -70,7 +68,7 @@ void board_loop_take(struct board_loop *loop, const struct model_window *seen)
 {
     const struct series_window *window = seen->window;
 
-    /* A better source of steps was found, and those before it were none (step-model.md 3). */
+    /* A better source of steps was found, and those before it were none (step model 3.1). */
     if (seen->steps_done < loop->steps)
         begin_anew(loop);
     if (loop->new_steps == 0 && seen->steps_done == window->steps)
@@ -106,8 +104,8 @@ static void put(struct board_loop *loop, struct event *event, enum tag tag, doub
 {
     if (!isfinite(number))
         return;
-    describe(event_scalar(event, tags[tag].section, tags[tag].name, number),
-             &loop->tags_told, tag, tags[tag].description);
+    describe(event_scalar(event, tags[tag].section, tags[tag].name, number), &loop->tags_told, tag,
+             tags[tag].description);
 }
 
 static void put_steps(struct board_loop *loop, struct event *event)
@@ -119,9 +117,8 @@ static void put_steps(struct board_loop *loop, struct event *event)
     put(loop, event, TAG_P95, sketch_quantile(sketch, 0.95) / ns_per_ms);
     put(loop, event, TAG_P99, sketch_quantile(sketch, 0.99) / ns_per_ms);
     put(loop, event, TAG_MAX, (double)sketch->max_ns / ns_per_ms);
-    describe(
-        event_bars(event, tags[TAG_BARS].section, tags[TAG_BARS].name, sketch, ns_per_ms),
-        &loop->tags_told, TAG_BARS, tags[TAG_BARS].description);
+    describe(event_bars(event, tags[TAG_BARS].section, tags[TAG_BARS].name, sketch, ns_per_ms),
+             &loop->tags_told, TAG_BARS, tags[TAG_BARS].description);
 }
 
 static void put_stages(struct board_loop *loop, struct event *event)
@@ -131,8 +128,8 @@ static void put_stages(struct board_loop *loop, struct event *event)
         char name[64];
         snprintf(name, sizeof name, "%s ms", ss_stage_text(stage));
         const double mean_ns = (double)loop->stage_ns[stage] / (double)loop->counted;
-        describe(event_scalar(event, "stages", name, mean_ns / ns_per_ms),
-                 &loop->stages_told, stage, stage_meanings[stage]);
+        describe(event_scalar(event, "2 stages", name, mean_ns / ns_per_ms), &loop->stages_told,
+                 stage, stage_meanings[stage]);
     }
 }
 
@@ -151,8 +148,8 @@ static void put_throughput(struct board_loop *loop, const struct loop_totals *to
         put(loop, event, TAG_SAMPLES_PER_S, (double)loop->new_steps * batch / seconds);
 }
 
-static void put_pause(struct board_loop *loop, struct event *event, enum tag tag,
-                      int64_t before_ns, int64_t now_ns)
+static void put_pause(struct board_loop *loop, struct event *event, enum tag tag, int64_t before_ns,
+                      int64_t now_ns)
 {
     if (now_ns > before_ns)
         put(loop, event, tag, (double)(now_ns - before_ns) / ns_per_s);
@@ -166,8 +163,7 @@ static void look_at_file(struct board_loop *loop)
     loop->file_made = loop->file->made;
 }
 
-void board_loop_write(struct board_loop *loop, const struct model *model,
-                      struct event *event)
+void board_loop_write(struct board_loop *loop, const struct model *model, struct event *event)
 {
     const struct loop_totals before = loop->totals;
 
@@ -181,14 +177,13 @@ void board_loop_write(struct board_loop *loop, const struct model *model,
     put_throughput(loop, &loop->totals, event);
     put_pause(loop, event, TAG_EVALUATION, before.eval_ns, loop->totals.eval_ns);
     put_pause(loop, event, TAG_PREDICTION, before.infer_ns, loop->totals.infer_ns);
-    put_pause(loop, event, TAG_CHECKPOINT, before.checkpoint_ns,
-              loop->totals.checkpoint_ns);
+    put_pause(loop, event, TAG_CHECKPOINT, before.checkpoint_ns, loop->totals.checkpoint_ns);
     put_pause(loop, event, TAG_BETWEEN, before.between_ns, loop->totals.between_ns);
     begin_anew(loop);
 }
 
-bool board_loop_epoch(struct board_loop *loop, const struct model *model,
-                      int64_t wall_offset_ns, struct event *event)
+bool board_loop_epoch(struct board_loop *loop, const struct model *model, int64_t wall_offset_ns,
+                      struct event *event)
 {
     struct loop_totals totals;
     struct loop_epoch epoch;
@@ -204,8 +199,7 @@ bool board_loop_epoch(struct board_loop *loop, const struct model *model,
     loop->epoch_steps += epoch.steps;
     event_begin(event, board_wall_ns(epoch.end_ns, wall_offset_ns), loop->epoch_steps);
     put(loop, event, TAG_EPOCH, (double)epoch.number);
-    put(loop, event, TAG_EPOCH_TIME,
-        ((double)epoch.end_ns - (double)epoch.start_ns) / ns_per_s);
+    put(loop, event, TAG_EPOCH_TIME, ((double)epoch.end_ns - (double)epoch.start_ns) / ns_per_s);
     if (epoch.eval_ns > 0)
         put(loop, event, TAG_EPOCH_EVALUATION, (double)epoch.eval_ns / ns_per_s);
     return true;

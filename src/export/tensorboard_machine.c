@@ -1,9 +1,8 @@
-#include "export/tensorboard_machine.h"
-
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
 
+#include "export/tensorboard_parts.h"
 #include "read/counter_table.h"
 
 #define MB (1024.0 * 1024)
@@ -25,11 +24,9 @@ static const struct {
      "Memory of the machine that could be had."},
     {SS_COUNTER_ID_DISK_READ, "disk read MB per s", MB, "Whole machine."},
     {SS_COUNTER_ID_DISK_WRITE, "disk write MB per s", MB, "Whole machine."},
-    {SS_COUNTER_ID_NET_RECEIVED, "network received MB per s", MB,
-     "All interfaces but loopback."},
+    {SS_COUNTER_ID_NET_RECEIVED, "network received MB per s", MB, "All interfaces but loopback."},
     {SS_COUNTER_ID_NET_SENT, "network sent MB per s", MB, "All interfaces but loopback."},
-    {SS_COUNTER_ID_GPU_BUSY, "busy percent", 0.01,
-     "Part of the time in which kernels ran."},
+    {SS_COUNTER_ID_GPU_BUSY, "busy percent", 0.01, "Part of the time in which kernels ran."},
     {SS_COUNTER_ID_GPU_MEMORY_USED, "memory GB", GB, "In use."},
     {SS_COUNTER_ID_GPU_POWER, "power W", 1, "As NVML says it."},
     {SS_COUNTER_ID_GPU_TEMPERATURE, "temperature C", 1, "As NVML says it."},
@@ -48,8 +45,7 @@ static void take_name(struct board_machine *machine, const struct ss_record *rec
     }
 }
 
-static void take_value(struct board_counter *counter, bool is_total, int64_t time_ns,
-                       double value)
+static void take_value(struct board_counter *counter, bool is_total, int64_t time_ns, double value)
 {
     if (!is_total) {
         counter->sum += value;
@@ -124,8 +120,7 @@ static void write_value(const struct board_machine *machine, unsigned row, unsig
         snprintf(name, sizeof name, "gpu %u %s", place, rows[row].name);
     else
         snprintf(name, sizeof name, "%s", rows[row].name);
-    struct event_value *out =
-        event_scalar(event, "machine", name, value / rows[row].unit);
+    struct event_value *out = event_scalar(event, "machine", name, value / rows[row].unit);
     if (out && !machine->is_told)
         out->description = rows[row].description;
 }

@@ -1,16 +1,15 @@
-#include "export/tensorboard_names.h"
-
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/own_counters.h"
-#include "output/report_parts.h"
+#include "export/tensorboard_parts.h"
+#include "report/report_parts.h"
 
-static const double ns_per_ms = 1e6;
+static const double ns_per_ms = 1e6, least_share = 0.001;
 
-static const char *const own_counters[] = {
-    OWN_COUNTER_SAMPLES, OWN_COUNTER_MINOR_FAULTS, OWN_COUNTER_MAJOR_FAULTS,
-    OWN_COUNTER_CPU,     OWN_COUNTER_SAMPLER_CPU,  OWN_COUNTER_DISCARDED};
+static const char *const own_counters[] = {OWN_COUNTER_SAMPLES,      OWN_COUNTER_MINOR_FAULTS,
+                                           OWN_COUNTER_MAJOR_FAULTS, OWN_COUNTER_CPU,
+                                           OWN_COUNTER_SAMPLER_CPU,  OWN_COUNTER_DISCARDED};
 
 void board_names_release(struct board_names *names)
 {
@@ -53,8 +52,7 @@ static struct board_name *find(struct board_names *names, uint32_t process, uint
     return &names->rows[names->hint];
 }
 
-void board_names_take(struct board_names *names, uint32_t process,
-                      const struct ss_record *record)
+void board_names_take(struct board_names *names, uint32_t process, const struct ss_record *record)
 {
     struct board_name *row = find(names, process, record->name);
 
@@ -79,8 +77,7 @@ static bool is_own(struct ss_text text)
     return false;
 }
 
-static void write_row(const struct board_name *row, const struct ss_run *run,
-                      struct event *event)
+static void write_row(const struct board_name *row, const struct ss_run *run, struct event *event)
 {
     const struct ss_name_info *info = ss_run_name(run, row->process, row->name);
     struct buf name = {0};
@@ -96,17 +93,32 @@ static void write_row(const struct board_name *row, const struct ss_run *run,
     buf_release(&name);
 }
 
-void board_names_write(struct board_names *names, const struct ss_run *run,
-                       uint32_t process, int64_t until_ns, struct event *event)
+/* Of the time of the steps too little for a curve, so far. */
+static bool is_tiny(struct board_name *row, const struct board_steps *steps)
 {
+    row->is_shown |= row->calls > 0 && (double)row->time_ns >= least_share * (double)steps->time_ns;
+    return row->calls > 0 && !row->is_shown;
+}
+
+void board_names_write(struct board_names *names, const struct ss_run *run, uint32_t process,
+                       int64_t until_ns, const struct board_steps *steps, struct event *event)
+{
+    int64_t tiny_ns = 0;
+
     for (size_t i = 0; i < names->count; i++) {
         struct board_name *row = &names->rows[i];
         if (row->process != process || row->last_ns >= until_ns ||
             (!row->is_fresh && row->calls == 0))
             continue;
-        write_row(row, run, event);
+        if (is_tiny(row, steps))
+            tiny_ns += row->time_ns;
+        else
+            write_row(row, run, event);
         row->is_fresh = false;
         row->calls = 0;
         row->time_ns = 0;
     }
+    if (tiny_ns > 0 && steps->count > 0)
+        event_scalar(event, "callbacks", "others below 0.1 percent ms per step",
+                     (double)tiny_ns / (double)steps->count / ns_per_ms);
 }

@@ -1,6 +1,5 @@
-#include "export/tensorboard_parts.h"
-
 #include <dirent.h>
+#include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -8,6 +7,7 @@
 #include <unistd.h>
 
 #include "base/out_file.h"
+#include "export/tensorboard_parts.h"
 
 static bool is_new(struct tensorboard *board, const char *path)
 {
@@ -27,8 +27,7 @@ static size_t old_files_in(struct tensorboard *board, const char *dir, bool remo
 
     for (struct dirent *entry; list && (entry = readdir(list));) {
         char *path = NULL;
-        if (!event_file_is_ours(entry->d_name) ||
-            asprintf(&path, "%s/%s", dir, entry->d_name) < 0)
+        if (!event_file_is_ours(entry->d_name) || asprintf(&path, "%s/%s", dir, entry->d_name) < 0)
             continue;
         if (!is_new(board, path)) {
             count++;
@@ -50,8 +49,7 @@ static size_t old_files(struct tensorboard *board, bool remove)
 
     for (struct dirent *entry; list && (entry = readdir(list));) {
         char *dir;
-        if ((strncmp(entry->d_name, "rank-", 5) != 0 &&
-             strncmp(entry->d_name, "loop-", 5) != 0) ||
+        if ((strncmp(entry->d_name, "rank-", 5) != 0 && strncmp(entry->d_name, "loop-", 5) != 0) ||
             asprintf(&dir, "%s/%s", board->dir, entry->d_name) < 0)
             continue;
         count += old_files_in(board, dir, remove);
@@ -73,6 +71,8 @@ int tensorboard_publish(struct tensorboard *board, struct ss_error *error)
 {
     struct event_file *file;
 
+    if (sink_refuses_all())
+        return out_file_error(error, board->dir, ENOMEM);
     for (size_t i = 0; (file = board_file(board, i)); i++)
         if (file->given_up > 0)
             return out_file_error(error, file->dir, file->os_error);
@@ -111,18 +111,17 @@ bool tensorboard_problem(struct tensorboard *board, struct buf *out)
         os_error = os_error ? os_error : file->os_error;
     }
     if (given_up > 0)
-        buf_printf(out,
-                   "%" PRIu64 " windows of TensorBoard could not be written to '%s': %s",
-                   given_up, board->dir, strerror(os_error));
+        buf_printf(out, "%" PRIu64 " TensorBoard window%s could not be written to '%s': %s",
+                   given_up, given_up == 1 ? "" : "s", board->dir, strerror(os_error));
     else if (removed > 0)
-        buf_printf(out, "files of TensorBoard in '%s' were removed and begun again",
+        buf_printf(out, "TensorBoard files in '%s' were removed and were started again",
                    board->dir);
     else if (made == 0)
-        buf_add_text(out, "TensorBoard got nothing: no step of a training was seen");
+        buf_add_text(out, "TensorBoard got nothing: no training step was recorded");
     if (given_up > 0 || removed > 0)
         buf_add_text(out, ". 'stepscope export tensorboard' writes all of them");
     if (board->is_cut)
-        buf_printf(out, "%sTensorBoard got the first %d loops of the run: there are more",
+        buf_printf(out, "%sTensorBoard got only the first %d loops of the run",
                    out->size > 0 ? ". " : "", BOARD_LOOPS_MOST);
     return out->size > 0;
 }

@@ -79,20 +79,27 @@ void html_bytes(struct html *html, const char *data, size_t size, size_t columns
     escape(html->out, buf_text(&html->safe), html->safe.size);
 }
 
-/* In pieces, since text_fit() would make plain spaces of those that must not break. One that is cut has
- * plain ones: it must not end without its dots because a piece of it ended at the limit. */
-void html_text(struct html *html, const char *text)
+/* In pieces, since text_fit() would make plain spaces of those that must not break. One that is cut
+ * has plain ones: it must not end without its dots because a piece of it ended at the limit. */
+void html_text(struct html *html, const char *sentence)
 {
-    if (text_width(text, strlen(text)) > HTML_TEXT_MOST) {
-        html_bytes(html, text, strlen(text), HTML_TEXT_MOST);
+    struct buf kept = {0};
+
+    if (text_width(sentence, strlen(sentence)) > HTML_TEXT_MOST) {
+        html_bytes(html, sentence, strlen(sentence), HTML_TEXT_MOST);
         return;
     }
+    text_keep_units(&kept, sentence, strlen(sentence));
+    if (kept.failed)
+        sink_fail(html->out, SS_E_NOMEM, ENOMEM);
+    const char *text = buf_text(&kept);
     for (const char *next; (next = strstr(text, TEXT_NO_BREAK));
          text = next + strlen(TEXT_NO_BREAK)) {
         html_bytes(html, text, (size_t)(next - text), HTML_TEXT_MOST);
         html_markup(html, TEXT_NO_BREAK);
     }
     html_bytes(html, text, strlen(text), HTML_TEXT_MOST);
+    buf_release(&kept);
 }
 
 size_t html_json_size(const struct buf *json)

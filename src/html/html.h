@@ -22,10 +22,10 @@ void html_printf(struct html *html, const char *format, ...) ATTR_PRINTF(2, 3);
 /* Columns of a sentence: more than any of ours has, while a name in it may be of any length. */
 enum { HTML_TEXT_MOST = 4000 };
 
-/* Any text, made safe (base/text.h) and escaped, both between tags and inside "": what is longer than
- * `columns`, or than HTML_TEXT_MOST, ends in "...". Sentences, which html_text() is for, keep their
- * TEXT_NO_BREAK. */
-void html_text(struct html *html, const char *text);
+/* Any text, made safe (base/text.h) and escaped, both between tags and inside "": what is longer
+ * than `columns`, or than HTML_TEXT_MOST, ends in "...". Sentences, which html_text() is for, keep
+ * numbers and units together. */
+void html_text(struct html *html, const char *sentence);
 void html_bytes(struct html *html, const char *data, size_t size, size_t columns);
 
 /* JSON for a <script type="application/json">: no "<" of it can end the element. */

@@ -5,7 +5,7 @@
 
 #include "base/json.h"
 #include "html/html_parts.h"
-#include "output/machine_rows.h"
+#include "report/machine_rows.h"
 
 enum { DIGITS = 6, REPORT_UP_TO = 800000 /* bytes of the page, with it */ };
 static const double ms = 1e6;
@@ -81,8 +81,8 @@ static void put_stages(struct json *json, const struct html_page *page)
         json_begin_array(json, "mean");
         for (size_t i = 0; i < course->count; i++)
             put_number(json, NULL,
-                       (double)course->bucket[i].stage_ns[stage] /
-                           (double)course->bucket[i].steps / ms);
+                       (double)course->bucket[i].stage_ns[stage] / (double)course->bucket[i].steps /
+                           ms);
         json_end_array(json);
         json_end_object(json);
     }
@@ -91,12 +91,12 @@ static void put_stages(struct json *json, const struct html_page *page)
 
 static void put_steps(struct json *json, const struct html_page *page)
 {
-    double bottom, top;
+    const struct steps_range range = html_steps_range(page);
 
-    html_steps_range(page, &bottom, &top);
     json_begin_object(json, "steps");
-    json_double(json, "bottom", bottom / ms); /* 0: the axis is not logarithmic */
-    json_double(json, "top", top / ms);
+    json_double(json, "top", range.top / ms);
+    json_double(json, "bottom", range.bottom / ms);
+    json_double(json, "log_top", range.log_top / ms);
     put_column(json, page, "start", start_of);
     put_column(json, page, "end", end_of);
     put_column(json, page, "min", min_of);
@@ -108,7 +108,7 @@ static void put_steps(struct json *json, const struct html_page *page)
 
 static void put_machine(struct json *json, const struct html_page *page)
 {
-    const struct snapshot *snapshot = page->report.input->snapshot;
+    const struct snapshot *snapshot = page->report.analysis->snapshot;
     struct machine_rows rows;
 
     machine_rows_choose(&rows, snapshot, page->report.loop);
@@ -165,7 +165,7 @@ static void put_report(struct html_page *page)
     struct sink out;
 
     sink_init_buf(&out, &text);
-    report_json(&out, page->report.input);
+    report_json(&out, page->report.analysis);
     if (sink_flush(&out) != 0)
         sink_fail(page->html.out, SS_E_NOMEM, ENOMEM);
     if (page->html.out->bytes + html_json_size(&text) <= REPORT_UP_TO)

@@ -23,12 +23,12 @@ static void put_strip(struct html_page *page, const struct snap_loop *loop, size
                       struct step_bucket *column, double usual_ns)
 {
     const struct step_course *course = step_courses_find(page->courses, loop);
-    const struct report_input *input = page->report.input;
+    const struct analysis *analysis = page->report.analysis;
     struct svg_plot plot = {.html = &page->html, .height = STRIP_HEIGHT, .top = 1};
 
     if (!course)
         return;
-    plot.right = (double)report_wall_ns(input) * 1e-9;
+    plot.right = (double)report_wall_ns(analysis) * 1e-9;
     html_printf(&page->html, "<tr><th>loop %zu%s", number, loop->rank >= 0 ? ", " : "");
     if (loop->rank >= 0)
         html_printf(&page->html, "rank %d", loop->rank);
@@ -62,8 +62,8 @@ static double usual_step(const struct snapshot *snapshot)
 
 static void put_shades(struct html *html)
 {
-    static const char *const slower[SHADES] = {"as usual", "by 5 % and more", "20 %",
-                                               "50 %", "100 %"};
+    static const char *const slower[SHADES] = {"as usual", "by 5 % and more", "20 %", "50 %",
+                                               "100 %"};
 
     html_markup(html, "<ul class=\"keys\">\n");
     for (int shade = 0; shade < SHADES; shade++)
@@ -77,7 +77,7 @@ static void put_shades(struct html *html)
 
 static void put_strips(struct html_page *page)
 {
-    const struct snapshot *snapshot = page->report.input->snapshot;
+    const struct snapshot *snapshot = page->report.analysis->snapshot;
     struct step_bucket *column = calloc(COLUMNS, sizeof *column);
     const double usual_ns = usual_step(snapshot);
     char text[UNITS_SIZE], note[128];
@@ -86,7 +86,7 @@ static void put_strips(struct html_page *page)
         sink_fail(page->html.out, SS_E_NOMEM, ENOMEM);
         return;
     }
-    snprintf(note, sizeof note, "the stronger, the slower than the usual step of %s",
+    snprintf(note, sizeof note, "darker means slower than the typical step (%s)",
              units_duration(text, (int64_t)usual_ns));
     html_heading(page, "Over the run", note);
     put_shades(&page->html);
@@ -104,9 +104,10 @@ static void put_strips(struct html_page *page)
 
 void html_loops(struct html_page *page)
 {
-    if (page->report.input->snapshot->loop_count < 2)
+    if (page->report.analysis->snapshot->loop_count < 2)
         return;
     report_loops(&page->report);
+    report_ranks(&page->report);
     html_medium_end(page);
     put_strips(page);
 }

@@ -1,12 +1,13 @@
-/* The machine while it trained: a chart for each unit on the time axis of the steps, and the table. */
+/* The machine during training: a chart for each unit on the time axis of the steps, and the
+ * table. */
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "html/html_parts.h"
 #include "html/svg.h"
-#include "output/machine_rows.h"
-#include "output/report_resources.h"
+#include "report/machine_rows.h"
+#include "report/report_parts.h"
 
 enum { HEIGHT = 70, LINES_MOST = 8 };
 
@@ -15,8 +16,8 @@ static double value_at(const struct machine_row *row, size_t place)
     return row->resource.course[place] / row->size;
 }
 
-/* From `first` on, the rows that share a chart: the same unit, in a row, as many as can be told apart.
- * web/charts.js groups them as well. */
+/* From `first` on, the rows that share a chart: the same unit, in a row, as many as can be told
+ * apart. web/charts.js groups them as well. */
 static size_t chart_end(const struct machine_rows *rows, size_t first)
 {
     size_t end = first + 1;
@@ -32,17 +33,15 @@ static void put_keys(struct html *html, const struct machine_row *row, size_t co
 {
     char mean[UNITS_SIZE], most[UNITS_SIZE];
 
-    html_markup(html,
-                "<table class=\"lines\"><thead><tr><th></th><th class=\"n\">mean</th>"
-                "<th class=\"n\">most</th><th></th><th></th></tr></thead><tbody>\n");
+    html_markup(html, "<table class=\"lines\"><thead><tr><th></th><th class=\"n\">mean</th>"
+                      "<th class=\"n\">most</th><th></th><th></th></tr></thead><tbody>\n");
     for (size_t i = 0; i < count; i++) {
-        html_printf(
-            html,
-            "<tr><td><svg class=\"key\" width=\"22\" height=\"12\" "
-            "aria-hidden=\"true\"><path class=\"line l%zu\" d=\"M0 6H22\"/></svg> "
-            "%s</td><td class=\"n\">%s</td><td class=\"n\">%s</td><td>%s</td><td>",
-            i, row[i].label, digits_text(mean, row[i].resource.mean / row[i].size),
-            digits_text(most, row[i].resource.max / row[i].size), row[i].unit);
+        html_printf(html,
+                    "<tr><td><svg class=\"key\" width=\"22\" height=\"12\" "
+                    "aria-hidden=\"true\"><path class=\"line l%zu\" d=\"M0 6H22\"/></svg> "
+                    "%s</td><td class=\"n\">%s</td><td class=\"n\">%s</td><td>%s</td><td>",
+                    i, row[i].label, digits_text(mean, row[i].resource.mean / row[i].size),
+                    digits_text(most, row[i].resource.max / row[i].size), row[i].unit);
         html_text(html, row[i].note);
         html_markup(html, "</td></tr>\n");
     }
@@ -63,7 +62,7 @@ static void put_line(const struct svg_plot *plot, const struct machine_row *row)
 
 static void put_chart(struct html_page *page, const struct machine_row *row, size_t count)
 {
-    const struct snap_resources *resources = &page->report.input->snapshot->resources;
+    const struct snap_resources *resources = &page->report.analysis->snapshot->resources;
     struct svg_plot plot = {.html = &page->html,
                             .height = HEIGHT,
                             .left = html_seconds(page, resources->begin_ns),
@@ -93,11 +92,10 @@ void html_machine(struct html_page *page)
 {
     struct machine_rows rows;
 
-    if (!snapshot_is_watched(page->report.input->snapshot))
+    if (!snapshot_is_watched(page->report.analysis->snapshot))
         return;
-    html_heading(page, page->report.loop ? "The machine while it trained" : "The machine",
-                 "");
-    machine_rows_choose(&rows, page->report.input->snapshot, page->report.loop);
+    html_heading(page, "Machine", "");
+    machine_rows_choose(&rows, page->report.analysis->snapshot, page->report.loop);
     for (size_t i = 0, end; i < rows.count; i = end) {
         end = chart_end(&rows, i);
         put_chart(page, &rows.row[i], end - i);

@@ -4,8 +4,8 @@
 #include <string.h>
 
 #include "html/html_parts.h"
-#include "output/bar.h"
-#include "output/table.h"
+#include "render/style.h"
+#include "render/table.h"
 
 enum { BAR_WIDTH = 1000, CELL_MOST = 160 };
 
@@ -21,8 +21,7 @@ void html_medium_end(struct html_page *page)
     end_fields(page);
 }
 
-static void put_heading(struct html_page *page, const char *title, size_t size,
-                        const char *note)
+static void put_heading(struct html_page *page, const char *title, size_t size, const char *note)
 {
     const char *level = page->has_title ? "h3" : "h2";
     const char first = (char)toupper((unsigned char)title[0]);
@@ -89,20 +88,17 @@ static void put_bar(struct html *html, const char *cell)
     int colour;
     const double share = table_bar_share(cell, &colour);
 
-    html_printf(
-        html,
-        "<svg class=\"bar\" viewBox=\"0 0 %d 10\" preserveAspectRatio=\"none\" "
-        "aria-hidden=\"true\"><rect class=\"s-%s\" width=\"%.1f\" height=\"10\"/>",
-        BAR_WIDTH, colour == BAR_PLAIN ? "plain" : ss_stage_text((unsigned)colour),
-        BAR_WIDTH * (share > 0 ? share < 1 ? share : 1 : 0));
+    html_printf(html,
+                "<svg class=\"bar\" viewBox=\"0 0 %d 10\" preserveAspectRatio=\"none\" "
+                "aria-hidden=\"true\"><rect class=\"s-%s\" width=\"%.1f\" height=\"10\"/>",
+                BAR_WIDTH, colour == BAR_PLAIN ? "plain" : ss_stage_text((unsigned)colour),
+                BAR_WIDTH * (share > 0 ? share < 1 ? share : 1 : 0));
     html_markup(html, "</svg>");
 }
 
 static const char *class_of(enum table_kind kind)
 {
-    return kind == TABLE_NUMBER ? " class=\"n\""
-           : kind == TABLE_BAR  ? " class=\"b\""
-                                : "";
+    return kind == TABLE_NUMBER ? " class=\"n\"" : kind == TABLE_BAR ? " class=\"b\"" : "";
 }
 
 static void put_titles(struct html *html, const struct table *table)
@@ -189,8 +185,7 @@ static void capture_table(void *out, const struct table *table)
     (void)table;
 }
 
-void html_capture(struct html_page *page, void (*part)(struct report *report),
-                  struct buf *out)
+void html_capture(struct html_page *page, void (*part)(struct report *report), struct buf *out)
 {
     static const struct page_medium medium = {.title = capture_text,
                                               .paragraph = capture_paragraph,

@@ -4,20 +4,18 @@
 #include <string.h>
 
 #include "html/html_parts.h"
-#include "html/page_asset.h"
-#include "output/report_findings.h"
-#include "output/report_hot.h"
-#include "output/report_resources.h"
+#include "report/report_parts.h"
 
 enum { EPOCHS_SHOWN = 40, WIDEST = 1 << 20, TITLE_MOST = 80 };
 
 double html_seconds(const struct html_page *page, int64_t ns)
 {
-    return (double)(ns - report_begin_ns(page->report.input)) * 1e-9;
+    return (double)(ns - report_begin_ns(page->report.analysis)) * 1e-9;
 }
 
 void html_findings(struct html_page *page)
 {
+    page->report.in_head = diagnosis_worst(&page->report.analysis->diagnosis);
     report_findings(&page->report);
 }
 
@@ -32,13 +30,14 @@ void html_books(struct html_page *page)
     report_books(&page->report);
 }
 
-void html_course(struct html_page *page)
+void html_trend(struct html_page *page)
 {
     if (!page->report.loop)
         return;
-    html_heading(page, "The course of it", "");
+    html_heading(page, "Trend", "");
     report_course(&page->report);
     report_epochs(&page->report, EPOCHS_SHOWN);
+    report_loop_parts(&page->report);
 }
 
 void html_callbacks(struct html_page *page)
@@ -50,10 +49,15 @@ void html_callbacks(struct html_page *page)
 
 void html_hot(struct html_page *page)
 {
-    if (page->report.input->snapshot->hot.line_count == 0)
+    if (page->report.analysis->snapshot->hot.line_count == 0)
         return;
     html_heading(page, "Hot lines", "");
     report_hot(&page->report);
+}
+
+static void html_devices(struct html_page *page)
+{
+    report_devices(&page->report);
 }
 
 _Static_assert(HTML_TEXT_MOST >= VALIDITY_ITEMS * (VALIDITY_TEXT_SIZE + 2),
@@ -72,15 +76,17 @@ static const struct section {
     {"verdict", NULL, html_head},
     {"findings", "Findings", html_findings},
     {"stages", "Stages", html_stages},
+    {"layers", "Layers", html_layers},
     {"steps", "Steps", html_steps},
     {"spread", "Spread", html_spread},
     {"slowest", "Slowest", html_slowest},
     {"names", "Callbacks and spans", html_callbacks},
     {"hot", "Hot lines", html_hot},
+    {"devices", "Devices", html_devices},
     {"machine", "Machine", html_machine},
     {"loops", "Loops", html_loops},
     {"run", "Run", html_books},
-    {"course", "Course", html_course},
+    {"trend", "Trend", html_trend},
     {"validity", "Validity", html_validity},
     {"command", "Command", html_command},
     {"method", "Method", html_measured},
@@ -88,8 +94,7 @@ static const struct section {
 enum { SECTIONS = sizeof sections / sizeof sections[0] };
 
 /* A section is written apart first: one that has nothing to say is left out, its link too. */
-static void write_section(struct html_page *page, const struct section *section,
-                          struct buf *out)
+static void write_section(struct html_page *page, const struct section *section, struct buf *out)
 {
     struct sink *before = page->html.out;
     struct sink apart;
@@ -107,36 +112,34 @@ static void write_section(struct html_page *page, const struct section *section,
 
 static void put_title(struct html_page *page)
 {
-    const struct report_input *input = page->report.input;
-    const struct ss_text command = report_command(input);
+    const struct analysis *analysis = page->report.analysis;
+    const struct ss_text command = report_command(analysis);
 
     html_printf(&page->html, "<title>%s: ", page->verdict);
     if (command.size > 0)
         html_bytes(&page->html, command.data, command.size, TITLE_MOST);
     else
-        html_text(&page->html, run_facts_name(input->facts));
+        html_text(&page->html, run_facts_name(analysis->facts));
     html_markup(&page->html, "</title>\n");
 }
 
-/* Style and script are named by their hashes: nothing else is allowed, whatever a name of the run may
- * hold. */
+/* Style and script are named by their hashes: nothing else is allowed, whatever a name of the run
+ * may hold. */
 static void put_policy(struct html *html)
 {
-    html_printf(
-        html,
-        "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; "
-        "style-src '%s'; script-src %s%s%s; base-uri 'none'; form-action "
-        "'none'\">\n",
-        page_style.hash, page_script.size ? "'" : "",
-        page_script.size ? page_script.hash : "'none'", page_script.size ? "'" : "");
+    html_printf(html,
+                "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; "
+                "style-src '%s'; script-src %s%s%s; base-uri 'none'; form-action "
+                "'none'\">\n",
+                page_style.hash, page_script.size ? "'" : "",
+                page_script.size ? page_script.hash : "'none'", page_script.size ? "'" : "");
 }
 
 static void put_top(struct html_page *page)
 {
     struct html *html = &page->html;
 
-    html_markup(
-        html, "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n");
+    html_markup(html, "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n");
     put_policy(html);
     html_markup(html, "<meta name=\"viewport\" content=\"width=device-width\">\n"
                       "<meta name=\"color-scheme\" content=\"light dark\">\n");
@@ -146,32 +149,12 @@ static void put_top(struct html_page *page)
     html_markup(html, "</style>\n</head>\n<body>\n");
 }
 
-/* Stages that share a colour differ by it. */
-static void put_hatch(struct html *html)
-{
-    static const unsigned stages[] = {
-        SS_STAGE_COMPUTE, SS_STAGE_SYNC,       SS_STAGE_COMPILE,
-        SS_STAGE_SETUP,   SS_STAGE_GC,         SS_STAGE_EVAL,
-        SS_STAGE_INFER,   SS_STAGE_CHECKPOINT, SS_STAGE_PRODUCE};
-
-    html_markup(html, "<svg class=\"hatches\" width=\"0\" height=\"0\" "
-                      "aria-hidden=\"true\"><defs>");
-    for (size_t i = 0; i < sizeof stages / sizeof stages[0]; i++)
-        html_printf(html,
-                    "<pattern id=\"hatch-%s\" width=\"6\" height=\"6\" "
-                    "patternUnits=\"userSpaceOnUse\"><rect class=\"hue-%s\" width=\"6\" "
-                    "height=\"6\"/><path class=\"hatching\" d=\"M-1 7L7 -1\"/></pattern>",
-                    ss_stage_text(stages[i]), ss_stage_text(stages[i]));
-    html_markup(html, "</defs></svg>\n");
-}
-
 static void put_links(struct html *html, const struct buf *text)
 {
     html_markup(html, "<nav aria-label=\"sections\">");
     for (size_t i = 0; i < SECTIONS; i++)
         if (sections[i].link && text[i].size > 0)
-            html_printf(html, "<a href=\"#%s\">%s</a> ", sections[i].id,
-                        sections[i].link);
+            html_printf(html, "<a href=\"#%s\">%s</a> ", sections[i].id, sections[i].link);
     html_markup(html, "</nav>\n");
 }
 
@@ -193,10 +176,9 @@ static void put_end(struct html_page *page)
 {
     struct html *html = &page->html;
 
-    html_markup(html,
-                "<footer>Made by stepscope; the same as text: <code>stepscope report "
-                "</code><code>");
-    html_text(html, page->report.input->facts->path);
+    html_markup(html, "<footer>Made by stepscope; the same as text: <code>stepscope report "
+                      "</code><code>");
+    html_text(html, page->report.analysis->facts->path);
     html_markup(html, "</code></footer>\n");
     if (page_script.size > 0) {
         html_data(page);
@@ -207,36 +189,55 @@ static void put_end(struct html_page *page)
     html_markup(html, "</body>\n</html>\n");
 }
 
-static const char *verdict_of(const struct report_input *input)
-{
-    struct diagnosis diagnosis;
-
-    diagnose(&diagnosis, input->snapshot, input->run);
-    return diagnosis_verdict(&diagnosis, input->snapshot);
-}
-
-void html_page_write(struct sink *out, const struct report_input *input,
+void html_page_write(struct sink *out, const struct analysis *analysis,
                      const struct step_courses *courses)
 {
-    static const struct report_style style = {.columns = WIDEST, .blocks = true};
-    struct html_page page = {.courses = courses, .verdict = verdict_of(input)};
+    static const struct style style = {.columns = WIDEST, .blocks = true};
+    struct html_page page = {.courses = courses, .verdict = analysis_verdict(analysis)};
     struct buf text[SECTIONS];
 
     html_init(&page.html, out);
-    report_begin(&page.report, out, input, &style);
+    report_begin(&page.report, out, analysis, &style);
     page.course = step_courses_find(courses, page.report.loop);
     for (size_t i = 0; i < SECTIONS; i++) {
         buf_init(&text[i]);
         write_section(&page, &sections[i], &text[i]);
     }
     put_top(&page);
-    put_hatch(&page.html);
     put_sections(&page.html, text);
     put_end(&page);
     if (courses->failed)
         sink_fail(out, SS_E_NOMEM, ENOMEM);
     for (size_t i = 0; i < SECTIONS; i++)
         buf_release(&text[i]);
+    report_end(&page.report);
+    html_release(&page.html);
+}
+
+static void put_more(struct html_page *page)
+{
+    struct html *html = &page->html;
+
+    html_markup(html, "<p class=\"more\">All of it: <code>stepscope report --html page.html ");
+    html_text(html, page->report.analysis->facts->path);
+    html_markup(html, "</code></p>\n");
+}
+
+void html_summary_write(struct sink *out, const struct analysis *analysis)
+{
+    static const struct style style = {.columns = WIDEST, .blocks = true};
+    struct html_page page = {.verdict = analysis_verdict(analysis)};
+
+    html_init(&page.html, out);
+    report_begin(&page.report, out, analysis, &style);
+    html_medium_set(&page);
+    html_markup(&page.html, "<div class=\"stepscope\">\n<style>\n");
+    sink_write(out, page_scoped_style.text, page_scoped_style.size);
+    html_markup(&page.html, "</style>\n");
+    html_head(&page);
+    html_medium_end(&page);
+    put_more(&page);
+    html_markup(&page.html, "</div>\n");
     report_end(&page.report);
     html_release(&page.html);
 }

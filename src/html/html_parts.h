@@ -5,8 +5,8 @@
 
 #include "html/html.h"
 #include "html/step_course.h"
-#include "output/numbers.h"
-#include "output/report_parts.h"
+#include "render/numbers.h"
+#include "report/report_parts.h"
 
 struct html_page {
     struct html html;
@@ -15,12 +15,12 @@ struct html_page {
     const struct step_courses *courses;
     const struct step_course *course; /* of the primary loop; NULL: none */
     bool in_fields, has_title;        /* a list of fields is open; a heading is there */
-    char heading[96];                 /* the newest one, as far as it goes */
-    const char *left_out; /* label of a field that is shown otherwise, or NULL */
+    char heading[96];                 /* the newest one, cut to fit */
+    const char *left_out;             /* label of a field that is shown otherwise, or NULL */
 };
 
-/* html_medium.c: makes the parts of the text report write markup. A title becomes the heading of the
- * section, what follows its colon a note beside it; from the second on a smaller heading. */
+/* html_medium.c: makes the parts of the text report write markup. A title becomes the heading of
+ * the section, what follows its colon a note beside it; from the second on a smaller heading. */
 void html_medium_set(struct html_page *page);
 
 /* Ends what is open. */
@@ -35,24 +35,28 @@ void html_table_begin(struct html_page *page, const char *class);
 void html_table_end(struct html_page *page);
 
 /* What a part of the report says, as plain text: nothing goes onto the page. */
-void html_capture(struct html_page *page, void (*part)(struct report *report),
-                  struct buf *out);
+void html_capture(struct html_page *page, void (*part)(struct report *report), struct buf *out);
 
-/* From where to where the axis of the steps reaches, in nanoseconds: from 0, or logarithmic from `bottom`
- * on, if some steps take so long that the others would be a line at the foot of the chart. */
-void html_steps_range(const struct html_page *page, double *bottom, double *top);
+/* How far the axis of the steps reaches, in nanoseconds: to `top`, beyond which the few slowest may
+ * lie, so that they do not press all others to the ground; a logarithmic one from `bottom` to
+ * `log_top`, with all of them. */
+struct steps_range {
+    double top, bottom, log_top;
+    int64_t longest_ns, longest_step; /* beyond `top`; 0: none is */
+};
+struct steps_range html_steps_range(const struct html_page *page);
 
 /* Seconds since the run began. */
 double html_seconds(const struct html_page *page, int64_t ns);
 
-void html_head(
-    struct html_page *page); /* what it is, the verdict and the step in a bar */
+void html_head(struct html_page *page); /* what it is, the verdict and the step in a bar */
 void html_findings(struct html_page *page);
 void html_stages(struct html_page *page);
+void html_layers(struct html_page *page); /* inside the step */
 void html_steps(struct html_page *page);  /* the steps over time, by stage too */
 void html_spread(struct html_page *page); /* how long steps take */
 void html_books(struct html_page *page);
-void html_course(struct html_page *page); /* warm-up, changes, epochs */
+void html_trend(struct html_page *page); /* warm-up, changes, epochs */
 void html_slowest(struct html_page *page);
 void html_callbacks(struct html_page *page);
 void html_hot(struct html_page *page);
@@ -64,5 +68,18 @@ void html_command(struct html_page *page);  /* the command, versions, facts */
 
 /* The numbers that the script draws, as JSON in an element. */
 void html_data(struct html_page *page);
+
+/* What the page carries along: made of web/ by tools/embed. */
+struct page_asset {
+    const char *text; /* "": none */
+    size_t size;
+    const char *hash; /* "sha256-...", as a content security policy names it */
+};
+
+extern const struct page_asset page_style;
+extern const struct page_asset page_script;
+
+/* That of the top of the page, for what is in an element of the class stepscope. */
+extern const struct page_asset page_scoped_style;
 
 #endif

@@ -60,12 +60,11 @@ static void look_at(struct slow_view *view, size_t count, const struct ss_record
 
 static void read_spans(const struct html_page *page, struct slow_view *view, size_t count)
 {
-    struct ss_cursor *cursor =
-        ss_cursor_new(page->report.input->run, page->report.loop->lane);
+    struct ss_cursor *cursor = ss_cursor_new(page->report.analysis->run, page->report.loop->lane);
     struct ss_record record;
 
     while (cursor && ss_cursor_next(cursor, &record))
-        if (record.kind == SS_KIND_SPAN)
+        if (record.kind == SS_KIND_SPAN && !(record.flags & SS_FLAG_SAMPLED))
             look_at(view, count, &record);
     ss_cursor_free(cursor);
 }
@@ -74,7 +73,7 @@ static void read_spans(const struct html_page *page, struct slow_view *view, siz
 static void put_name(struct html_page *page, const struct seen_span *span, size_t columns)
 {
     const struct ss_name_info *name =
-        ss_run_name(page->report.input->run, page->report.loop->process, span->name);
+        ss_run_name(page->report.analysis->run, page->report.loop->process, span->name);
     struct buf whole = {0};
 
     report_name(&whole, name->text, name->object, name->scope);
@@ -134,6 +133,36 @@ static void put_longest(struct html_page *page, const struct slow_view *view)
     html_markup(html, "</figcaption>");
 }
 
+/* Where its time went, each nanosecond once: spans lie within each other, stages do not. */
+static void put_stages(struct html_page *page, const struct slow_step *step)
+{
+    struct html *html = &page->html;
+    char took[UNITS_SIZE];
+    double from = 0;
+
+    html_printf(html,
+                "<svg class=\"stack\" width=\"100%%\" height=\"%d\" role=\"img\" "
+                "aria-label=\"the step by stage\">",
+                ROW_HEIGHT);
+    REPORT_FOR_STAGES(stage)
+    {
+        const char *name = ss_stage_text((unsigned)stage);
+        const double share = (double)step->stage_ns[stage] / (double)step->time_ns;
+        if (!(share > 0))
+            continue;
+        html_printf(html,
+                    "<rect class=\"s-%s\" x=\"%.3f%%\" width=\"%.3f%%\" y=\"0\" height=\"%d\">"
+                    "<title>%s %s</title></rect>",
+                    name, 100 * from, 100 * share, ROW_HEIGHT, name,
+                    units_duration(took, step->stage_ns[stage]));
+        if (share >= label_share)
+            html_printf(html, "<text class=\"part on-%s%s\" x=\"%.2f%%\" y=\"13\">%s</text>", name,
+                        share < 0.4 ? " wide" : "", 100 * (from + share / 2), name);
+        from += share;
+    }
+    html_markup(html, "</svg>\n");
+}
+
 static void put_view(struct html_page *page, struct slow_view *view)
 {
     struct html *html = &page->html;
@@ -150,13 +179,16 @@ static void put_view(struct html_page *page, struct slow_view *view)
     qsort(view->span, view->count, sizeof *view->span, longer_first);
     html_printf(html,
                 "<figure class=\"step\" data-start=\"%.6f\"><h3>Step %s <small>%s, from "
-                "%.3f s on</small></h3>\n"
-                "<svg class=\"spans\" width=\"100%%\" height=\"%u\" role=\"img\" "
-                "aria-label=\"spans of the step\">\n",
+                "%.3f s on</small></h3>\n",
                 html_seconds(page, view->step->start_ns),
                 units_integer(number, (uint64_t)view->step->number),
                 units_duration(took, view->step->time_ns),
-                html_seconds(page, view->step->start_ns), rows * ROW_HEIGHT);
+                html_seconds(page, view->step->start_ns));
+    put_stages(page, view->step);
+    html_printf(html,
+                "<svg class=\"spans\" width=\"100%%\" height=\"%u\" role=\"img\" "
+                "aria-label=\"spans of the step\">\n",
+                rows * ROW_HEIGHT);
     for (size_t i = 0; i < view->count; i++)
         if (view->span[i].depth - least < rows)
             put_span(page, view->step, &view->span[i], view->span[i].depth - least);

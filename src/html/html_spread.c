@@ -1,5 +1,5 @@
-/* How long steps take: a histogram of the steady ones. Its bins grow with the time (each ends at the
- * same multiple of its begin), so that a long tail and the bulk are seen in one chart. */
+/* How long steps take: a histogram of the steady ones. Its bins grow with the time (each ends at
+ * the same multiple of its begin), so that a long tail and the bulk are seen in one chart. */
 #include <math.h>
 #include <stdio.h>
 
@@ -57,7 +57,8 @@ static bool find_spread(struct spread *spread, const struct sketch *times)
     return spread->largest > 0;
 }
 
-/* Round times: evenly spaced; 1, 2, 5, 10, ... if they reach further; only powers of 10 beyond that. */
+/* Round times: evenly spaced; 1, 2, 5, 10, ... if they reach further; only powers of 10 beyond
+ * that. */
 static size_t find_ticks(double low, double high, double tick[SVG_TICKS])
 {
     static const int digits[] = {1, 2, 5};
@@ -82,8 +83,7 @@ static void put_axis(const struct svg_plot *plot, const struct spread *spread)
     char text[UNITS_SIZE];
 
     for (size_t i = 0; i < count; i++)
-        svg_tick_x(plot, log(tick[i]), units_duration(text, (int64_t)(tick[i] + 0.5)),
-                   "grid");
+        svg_tick_x(plot, log(tick[i]), units_duration(text, (int64_t)(tick[i] + 0.5)), "grid");
 }
 
 struct mark {
@@ -106,8 +106,7 @@ static void put_mark(const struct svg_plot *plot, const struct mark *mark)
                 percent, percent, plot->height);
 }
 
-static void put_mark_text(const struct svg_plot *plot, const struct mark *mark,
-                          size_t line)
+static void put_mark_text(const struct svg_plot *plot, const struct mark *mark, size_t line)
 {
     const double percent = percent_of(plot, mark->ns);
     char text[UNITS_SIZE];

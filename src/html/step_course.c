@@ -36,8 +36,7 @@ static int compare_courses(const struct step_course *a, const struct step_course
     const int thread = compare_threads(a, b);
 
     return thread ? thread
-                  : (a->loop_begin_ns > b->loop_begin_ns) -
-                        (a->loop_begin_ns < b->loop_begin_ns);
+                  : (a->loop_begin_ns > b->loop_begin_ns) - (a->loop_begin_ns < b->loop_begin_ns);
 }
 
 /* Where it is, or belongs. */
@@ -55,8 +54,7 @@ static size_t place_of(const struct step_courses *courses, const struct step_cou
     return low;
 }
 
-static bool is_at(const struct step_courses *courses, size_t place,
-                  const struct step_course *key)
+static bool is_at(const struct step_courses *courses, size_t place, const struct step_course *key)
 {
     return place < courses->count && compare_courses(courses->course[place], key) == 0;
 }
@@ -85,8 +83,7 @@ static bool make_place(struct step_courses *courses)
     if (courses->count < courses->capacity)
         return true;
     const size_t capacity = courses->capacity ? 2 * courses->capacity : 16;
-    struct step_course **grown =
-        realloc(courses->course, capacity * sizeof courses->course[0]);
+    struct step_course **grown = realloc(courses->course, capacity * sizeof courses->course[0]);
     if (!grown)
         return false;
     courses->course = grown;
@@ -95,8 +92,7 @@ static bool make_place(struct step_courses *courses)
 }
 
 /* A course for a loop that has none yet. NULL: no memory. */
-static struct step_course *begin_course(struct step_courses *courses,
-                                        const struct step_course *key)
+static struct step_course *begin_course(struct step_courses *courses, const struct step_course *key)
 {
     struct step_course *course = malloc(sizeof *course);
 
@@ -115,8 +111,7 @@ static struct step_course *begin_course(struct step_courses *courses,
     return course;
 }
 
-static struct step_course *course_of(struct step_courses *courses,
-                                     const struct model_step *step)
+static struct step_course *course_of(struct step_courses *courses, const struct model_step *step)
 {
     const struct step_course key = {.process = step->process,
                                     .lane = step->lane,
@@ -146,31 +141,27 @@ static void join(struct step_bucket *to, const struct step_bucket *from)
 }
 
 /* Joins each `group` neighbours; returns how many there are then. In place, if out is from. */
-static size_t join_groups(struct step_bucket *out, const struct step_bucket *from,
-                          size_t count, size_t group)
+static size_t join_groups(struct step_bucket *out, const struct step_bucket *from, size_t count,
+                          size_t group)
 {
-    for (size_t i = 0; i < count; i++) {
+    for (size_t i = 0; i < count; i++)
         if (i % group == 0)
             out[i / group] = from[i];
         else
             join(&out[i / group], &from[i]);
-    }
     return (count + group - 1) / group;
 }
 
 static void halve(struct step_course *course)
 {
-    course->filled +=
-        course->count % 2 == 0 ? course->size : 0; /* else the last is alone */
+    course->filled += course->count % 2 == 0 ? course->size : 0; /* else the last is alone */
     course->count = join_groups(course->bucket, course->bucket, course->count, 2);
     course->size *= 2;
 }
 
-static bool set_capacity(struct step_courses *courses, struct step_course *course,
-                         size_t capacity)
+static bool set_capacity(struct step_courses *courses, struct step_course *course, size_t capacity)
 {
-    struct step_bucket *bucket =
-        realloc(course->bucket, capacity * sizeof *course->bucket);
+    struct step_bucket *bucket = realloc(course->bucket, capacity * sizeof *course->bucket);
 
     if (!bucket)
         return false;
@@ -201,8 +192,7 @@ static void halve_all(struct step_courses *courses)
 
 static bool make_room(struct step_courses *courses, struct step_course *course)
 {
-    while (courses->buckets > COURSES_BUCKETS &&
-           most_buckets(courses) > COURSE_BUCKETS_LEAST)
+    while (courses->buckets > COURSES_BUCKETS && most_buckets(courses) > COURSE_BUCKETS_LEAST)
         halve_all(courses);
     if (course->count < course->capacity)
         return true;
@@ -274,8 +264,7 @@ int64_t step_course_steps(const struct step_course *course)
     return steps;
 }
 
-size_t step_course_columns(const struct step_course *course, struct step_bucket *out,
-                           size_t most)
+size_t step_course_columns(const struct step_course *course, struct step_bucket *out, size_t most)
 {
     const size_t group = course->count > most ? (course->count + most - 1) / most : 1;
 

@@ -1,11 +1,12 @@
-/* Every step of a run over time, in bounded memory: each loop has up to 2000 buckets of neighbouring
- * steps. When they are full, pairs become one. A bucket keeps sums, and the shortest and the longest
- * step, so that no spike disappears in a chart, however long the run is. Many loops have fewer buckets
- * each; of one thread the shortest give way, since the model forgets those too. */
+/* Every step of a run over time, in bounded memory: each loop has up to 2000 buckets of
+ * neighbouring steps. When they are full, pairs become one. A bucket keeps sums, and the shortest
+ * and the longest step, so that no spike disappears in a chart, however long the run is. Many loops
+ * have fewer buckets each; of one thread the shortest give way, since the model forgets those
+ * too. */
 #ifndef HTML_STEP_COURSE_H
 #define HTML_STEP_COURSE_H
 
-#include "model/snapshot.h"
+#include "summary/snapshot.h"
 
 enum {
     COURSE_BUCKETS = 2000,
@@ -57,7 +58,6 @@ const struct step_course *step_courses_find(const struct step_courses *courses,
 int64_t step_course_steps(const struct step_course *course);
 
 /* As at most `most` columns, which `out` has room for; returns how many. */
-size_t step_course_columns(const struct step_course *course, struct step_bucket *out,
-                           size_t most);
+size_t step_course_columns(const struct step_course *course, struct step_bucket *out, size_t most);
 
 #endif

@@ -3,7 +3,7 @@
 #include <math.h>
 #include <stdio.h>
 
-#include "base/units.h"
+#include "render/units.h"
 
 enum { AXIS_HEIGHT = 22, LABEL_DROP = 16, X_TICKS = 5, Y_TICKS = 4 };
 static const double LARGE = 10000; /* from here on a number is "12.3 k" */
@@ -52,11 +52,7 @@ double svg_x(const struct svg_plot *plot, double x)
 
 double svg_y(const struct svg_plot *plot, double y)
 {
-    const double bottom = plot->bottom;
-    const double share = bottom > 0
-                             ? log(fmax(y, bottom) / bottom) / log(plot->top / bottom)
-                         : plot->top > 0 ? y / plot->top
-                                         : 0;
+    const double share = plot->top > 0 ? y / plot->top : 0;
 
     return plot->height * (1 - fmin(fmax(share, 0), 1));
 }
@@ -70,16 +66,14 @@ void svg_begin(struct svg_plot *plot, const char *name, const char *label)
                 name, plot->height + AXIS_HEIGHT, label);
 }
 
-void svg_tick_x(const struct svg_plot *plot, double x, const char *text,
-                const char *class)
+void svg_tick_x(const struct svg_plot *plot, double x, const char *text, const char *class)
 {
     const double percent = svg_x(plot, x) * 100 / SVG_WIDTH;
 
     html_printf(plot->html,
                 "<line class=\"%s\" x1=\"%.2f%%\" x2=\"%.2f%%\" y1=\"0\" y2=\"%u\"/>"
                 "<text class=\"x\" x=\"%.2f%%\" y=\"%u\">",
-                class, percent, percent, plot->height + 4, percent,
-                plot->height + LABEL_DROP);
+                class, percent, percent, plot->height + 4, percent, plot->height + LABEL_DROP);
     html_text(plot->html, text);
     html_markup(plot->html, "</text>\n");
 }
@@ -129,15 +123,12 @@ void svg_axis_y(const struct svg_plot *plot, const char *unit, double unit_size)
     }
 }
 
-void svg_axis_y_log(const struct svg_plot *plot)
+void svg_mark(const struct svg_plot *plot, double x, const char *text)
 {
-    const int first = (int)lround(log10(plot->bottom));
-    const int last = (int)lround(log10(plot->top));
-    const int step = (last - first) / Y_TICKS > 1 ? (last - first) / Y_TICKS : 1;
-    char text[UNITS_SIZE];
-
-    for (int power = first; power <= last; power += step)
-        put_level(plot, pow(10, power), units_duration(text, llround(pow(10, power))));
+    html_printf(plot->html, "<text class=\"x beyond\" x=\"%.2f%%\" y=\"-1\">\u25b2<title>",
+                svg_x(plot, x) * 100 / SVG_WIDTH);
+    html_text(plot->html, text);
+    html_markup(plot->html, "</title></text>\n");
 }
 
 void svg_shapes(const struct svg_plot *plot)
@@ -158,8 +149,7 @@ void svg_path_begin(const struct svg_plot *plot, const char *class)
     html_printf(plot->html, "<path class=\"%s\" d=\"", class);
 }
 
-void svg_path_box(const struct svg_plot *plot, double from, double to, double low,
-                  double high)
+void svg_path_box(const struct svg_plot *plot, double from, double to, double low, double high)
 {
     const double left = svg_x(plot, from), right = svg_x(plot, to);
     const double bottom = svg_y(plot, low);
@@ -167,20 +157,17 @@ void svg_path_box(const struct svg_plot *plot, double from, double to, double lo
     const double wide = fmax(right, left + 0.8);
     const double upper = fmin(svg_y(plot, high), bottom - 1);
 
-    html_printf(plot->html, "M%.1f %.1fH%.1fV%.1fH%.1fZ", left, upper, wide, bottom,
-                left);
+    html_printf(plot->html, "M%.1f %.1fH%.1fV%.1fH%.1fZ", left, upper, wide, bottom, left);
 }
 
-void svg_path_level(const struct svg_plot *plot, double from, double to, double y,
-                    bool joined)
+void svg_path_level(const struct svg_plot *plot, double from, double to, double y, bool joined)
 {
     const double height = svg_y(plot, y);
 
     if (joined)
         html_printf(plot->html, "V%.1fH%.1f", height, svg_x(plot, to));
     else
-        html_printf(plot->html, "M%.1f %.1fH%.1f", svg_x(plot, from), height,
-                    svg_x(plot, to));
+        html_printf(plot->html, "M%.1f %.1fH%.1f", svg_x(plot, from), height, svg_x(plot, to));
 }
 
 void svg_path_end(const struct svg_plot *plot)

@@ -1,9 +1,13 @@
-#include "model/parts.h"
+#include "model/calls.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/compiler.h"
+#include "base/saturate.h"
+#include "model/loop_data.h"
+#include "model/model_state.h"
+#include "model/thread.h"
 
 void calls_release(struct loop_calls *calls)
 {
@@ -20,9 +24,8 @@ void calls_release(struct loop_calls *calls)
 
 static void merge_chunks(int64_t chunk[SERIES_CHUNKS])
 {
-    for (int i = 0; i < SERIES_CHUNKS / 2; i++) {
+    for (int i = 0; i < SERIES_CHUNKS / 2; i++)
         chunk[i] = chunk[2 * i] + chunk[2 * i + 1];
-    }
     memset(chunk + SERIES_CHUNKS / 2, 0, SERIES_CHUNKS / 2 * sizeof *chunk);
 }
 
@@ -40,11 +43,9 @@ void calls_merge_chunks(struct loop_calls *calls)
 
 const struct name_calls *calls_find(const struct loop_calls *calls, uint32_t name)
 {
-    for (uint32_t i = 0; i < calls->count; i++) {
-        if (calls->row[i].name == name) {
+    for (uint32_t i = 0; i < calls->count; i++)
+        if (calls->row[i].name == name)
             return &calls->row[i];
-        }
-    }
     return NULL;
 }
 
@@ -52,9 +53,8 @@ static bool make_place(struct loop_calls *calls, uint32_t name, uint32_t names)
 {
     if (name >= calls->places) {
         uint32_t *grown = realloc(calls->place, names * sizeof *grown);
-        if (!grown) {
+        if (!grown)
             return false;
-        }
         memset(grown + calls->places, 0, (names - calls->places) * sizeof *grown);
         calls->place = grown;
         calls->places = names;
@@ -62,25 +62,22 @@ static bool make_place(struct loop_calls *calls, uint32_t name, uint32_t names)
     if (calls->count == calls->capacity) {
         uint32_t capacity = calls->capacity ? calls->capacity * 2 : 16;
         struct name_calls *grown = realloc(calls->row, capacity * sizeof *grown);
-        if (!grown) {
+        if (!grown)
             return false;
-        }
         calls->row = grown;
         calls->capacity = capacity;
     }
     return true;
 }
 
-static struct name_calls *new_row(struct track *track, uint32_t name)
+static ATTR_NOINLINE struct name_calls *new_row(struct call_log *log, uint32_t name)
 {
-    struct model *model = track->thread->model;
-    struct loop_calls *calls = &track->loop->calls;
+    struct model *model = log->thread->model;
+    struct loop_calls *calls = &log->loop->calls;
     const bool is_callback = model->names.name[name].stage == SS_STAGE_CALLBACK;
     struct name_calls row = {.name = name};
-    if (calls->count == CALL_ROWS_MOST ||
-        (is_callback && calls->callbacks == CALLBACK_ROWS_MOST)) {
+    if (calls->count == CALL_ROWS_MOST || (is_callback && calls->callbacks == CALLBACK_ROWS_MOST))
         return NULL;
-    }
     if (!make_place(calls, name, model->names.count) ||
         (is_callback && !(row.callback = calloc(1, sizeof *row.callback)))) {
         model->error = SS_E_NOMEM;
@@ -95,12 +92,11 @@ static struct name_calls *new_row(struct track *track, uint32_t name)
     return &calls->row[calls->count - 1];
 }
 
-static inline struct name_calls *row_of(struct track *track, uint32_t name)
+static inline struct name_calls *row_of(struct call_log *log, uint32_t name)
 {
-    const struct loop_calls *calls = &track->loop->calls;
-    return LIKELY(name < calls->places && calls->place[name])
-               ? &calls->row[calls->place[name] - 1]
-               : new_row(track, name);
+    const struct loop_calls *calls = &log->loop->calls;
+    return LIKELY(name < calls->places && calls->place[name]) ? &calls->row[calls->place[name] - 1]
+                                                              : new_row(log, name);
 }
 
 static int part_of(unsigned stage)
@@ -125,10 +121,10 @@ static bool tells_device(unsigned stage)
     return model_computes(stage) || stage == SS_STAGE_INFER;
 }
 
-/* What is told apart of a call: all that nests in it is before it in the log. If it lets the device compute, it
- * is its own work that it waits for. */
-static void find_parts(const struct model_names *names, const struct call_log *log,
-                       uint32_t at, int64_t part_ns[CALL_PARTS])
+/* What is told apart of a call: all that nests in it is before it in the log. If it lets the device
+ * compute, it is its own work that it waits for. */
+static void find_parts(const struct model_names *names, const struct call_log *log, uint32_t at,
+                       int64_t part_ns[CALL_PARTS])
 {
     const struct waiting_call *whole = &log->call[at];
     int64_t left_ns = whole->end_ns; /* up to here nothing has been told apart */
@@ -143,119 +139,127 @@ static void find_parts(const struct model_names *names, const struct call_log *l
             left_ns = inner->start_ns;
         }
     }
-    if (computes) {
+    if (computes)
         part_ns[PART_WAIT] = 0;
-    }
 }
 
-static void book_in_step(const struct loop *loop, struct callback_calls *callback,
-                         int64_t ns, int64_t own_ns, int64_t wait_ns, bool counted)
+static void book_in_step(const struct loop *loop, struct callback_calls *callback, int64_t ns,
+                         int64_t own_ns, int64_t wait_ns, bool counted)
 {
     if (loop->steps >= callback->next_step) {
         (void)spikes_add(&callback->spikes, loop->steps, (double)ns);
         callback->next_step = loop->steps + 1;
     }
     if (counted) {
-        callback->own_ns[loop->series.chunks] += own_ns;
-        callback->wait_ns[loop->series.chunks] += wait_ns;
+        saturate_add(&callback->own_ns[loop->series.chunks], own_ns);
+        saturate_add(&callback->wait_ns[loop->series.chunks], wait_ns);
     }
 }
 
-static void book_callback(const struct track *track, struct callback_calls *callback,
-                          uint32_t at, enum call_place place, bool counted)
+static void book_callback(const struct call_log *log, struct callback_calls *callback, uint32_t at,
+                          enum call_place place, bool counted)
 {
-    const struct waiting_call *call = &track->calls.call[at];
+    const struct waiting_call *call = &log->call[at];
     const int64_t ns = call->end_ns - call->start_ns;
     int64_t part_ns[CALL_PARTS] = {0};
-    find_parts(&track->thread->model->names, &track->calls, at, part_ns);
+    find_parts(&log->thread->model->names, log, at, part_ns);
     callback->at[place].count++;
-    callback->at[place].total_ns += ns;
+    saturate_add(&callback->at[place].total_ns, ns);
     int64_t own_ns = ns;
     for (int i = 0; i < CALL_PARTS; i++) {
-        callback->part_ns[place][i] += part_ns[i];
+        saturate_add(&callback->part_ns[place][i], part_ns[i]);
         own_ns -= part_ns[i];
     }
-    if (call->is_whole) {
+    if (call->is_whole)
         sketch_add(&callback->times, ns);
-    }
-    if (place == CALLED_IN_STEP) {
-        book_in_step(track->loop, callback, ns, own_ns, part_ns[PART_WAIT], counted);
-    }
+    if (place == CALLED_IN_STEP)
+        book_in_step(log->loop, callback, ns, own_ns, part_ns[PART_WAIT], counted);
 }
 
-static enum call_place place_of(const struct track *track,
-                                const struct waiting_call *call, enum call_place place)
+static enum call_place place_of(const struct call_log *log, const struct waiting_call *call,
+                                enum call_place place)
 {
-    if (UNLIKELY(call->cut >= 0)) {
+    if (UNLIKELY(call->cut >= 0))
         return (enum call_place)(CALLED_IN_CUT + call->cut);
-    }
-    const bool is_first = place == CALLED_IN_STEP && track->loop->steps == 0;
-    return is_first &&
-                   track->thread->model->names.name[call->name].stage == SS_STAGE_COMPILE
-               ? CALLED_BEFORE /* rule 11 */
+    const bool is_first = place == CALLED_IN_STEP && log->loop->steps == 0;
+    return is_first && log->thread->model->names.name[call->name].stage == SS_STAGE_COMPILE
+               ? CALLED_BEFORE /* step model 4.10 */
                : place;
 }
 
-static void book(struct track *track, uint32_t at, enum call_place around, bool counted)
+static inline void book(struct call_log *log, uint32_t at, enum call_place around, bool counted)
 {
-    const struct waiting_call *call = &track->calls.call[at];
-    const enum call_place place = place_of(track, call, around);
+    const struct waiting_call *call = &log->call[at];
+    const enum call_place place = place_of(log, call, around);
     const int64_t ns = call->end_ns - call->start_ns;
-    struct name_calls *row = row_of(track, call->name);
-    if (!row) {
+    struct name_calls *row = row_of(log, call->name);
+    if (!row)
         return;
-    }
     row->at[place].count++;
-    row->at[place].total_ns += ns;
-    if (place == CALLED_IN_STEP && counted) {
-        row->chunk_ns[track->loop->series.chunks] += ns;
-    }
-    if (row->callback && place < CALLED_IN_CUT && !call->is_inner) {
-        book_callback(track, row->callback, at, place, counted);
-    }
+    saturate_add(&row->at[place].total_ns, ns);
+    if (place == CALLED_IN_STEP && counted)
+        saturate_add(&row->chunk_ns[log->loop->series.chunks], ns);
+    if (row->callback && place < CALLED_IN_CUT && !call->is_inner)
+        book_callback(log, row->callback, at, place, counted);
 }
 
-void calls_book(struct track *track, int64_t until_ns, enum call_place place,
-                bool counted)
+static inline void keep_earliest(struct call_log *log, int64_t start_ns)
 {
-    struct call_log *log = &track->calls;
+    log->earliest_ns = start_ns < log->earliest_ns ? start_ns : log->earliest_ns;
+}
+
+static void book_layers(struct call_log *log, int64_t until_ns, enum call_place place)
+{
+    struct model *model = log->thread->model;
+    const bool is_in_loop = log->loop && place != CALLED_NOWHERE;
+    if (!layers_book(&log->layers, until_ns, model->names.name, model->names.count,
+                     is_in_loop ? &log->loop->layers : NULL))
+        model->error = SS_E_NOMEM;
+}
+
+void calls_book(struct call_log *log, int64_t until_ns, enum call_place place, bool counted)
+{
+    const uint32_t count = log->count;
     uint32_t kept = 0;
-    for (uint32_t i = 0; i < log->count; i++) {
+    if (UNLIKELY(log->layers.waits > 0))
+        book_layers(log, until_ns, place);
+    if (log->earliest_ns >= until_ns)
+        return; /* as between two steps of which one begins where the other ends */
+    log->earliest_ns = INT64_MAX;
+    for (uint32_t i = 0; i < count; i++) {
         if (log->call[i].start_ns >= until_ns) {
+            keep_earliest(log, log->call[i].start_ns);
             log->call[kept++] = log->call[i];
         } else if (place != CALLED_NOWHERE) {
-            book(track, i, place, counted);
+            book(log, i, place, counted);
         }
     }
     log->count = kept;
 }
 
 /* The log is full. */
-static void book_older_half(struct track *track)
+static void book_older_half(struct call_log *log)
 {
-    struct call_log *log = &track->calls;
     const uint32_t half = log->count / 2;
-    const enum call_place place = !track->loop              ? CALLED_NOWHERE
-                                  : track->loop->steps == 0 ? CALLED_BEFORE
-                                                            : CALLED_IN_STEP;
-    for (uint32_t i = 0; place != CALLED_NOWHERE && i < half; i++) {
-        book(track, i, place, true);
-    }
+    const enum call_place place = !log->loop              ? CALLED_NOWHERE
+                                  : log->loop->steps == 0 ? CALLED_BEFORE
+                                                          : CALLED_IN_STEP;
+    for (uint32_t i = 0; place != CALLED_NOWHERE && i < half; i++)
+        book(log, i, place, true);
     log->count -= half;
     memmove(log->call, log->call + half, log->count * sizeof *log->call);
 }
 
-static bool make_room(struct track *track)
+static ATTR_NOINLINE bool make_room(struct call_log *log)
 {
-    struct call_log *log = &track->calls;
     if (log->capacity == CALLS_WAITING_MOST) {
-        book_older_half(track);
+        book_older_half(log);
         return true;
     }
     const uint32_t capacity = log->capacity ? log->capacity * 2 : 64;
     struct waiting_call *grown = realloc(log->call, capacity * sizeof *grown);
     if (!grown) {
-        track->thread->model->error = SS_E_NOMEM;
+        log->thread->model->error = SS_E_NOMEM;
         return false;
     }
     log->call = grown;
@@ -263,12 +267,11 @@ static bool make_room(struct track *track)
     return true;
 }
 
-void calls_note(struct track *track, uint32_t name, const struct ss_record *record)
+void calls_note(struct call_log *log, uint32_t name, const struct ss_record *record)
 {
-    struct call_log *log = &track->calls;
-    if (UNLIKELY(log->count == log->capacity) && !make_room(track)) {
+    if (UNLIKELY(log->count == log->capacity) && !make_room(log))
         return;
-    }
+    keep_earliest(log, record->start_ns);
     log->call[log->count++] =
         (struct waiting_call){.start_ns = record->start_ns,
                               .end_ns = record->end_ns,
@@ -278,28 +281,24 @@ void calls_note(struct track *track, uint32_t name, const struct ss_record *reco
                               .is_inner = record->nest & SS_NEST_CLOSED};
 }
 
-void calls_cut(struct track *track, int64_t start_ns, int64_t end_ns, int cut)
+void calls_cut(struct call_log *log, int64_t start_ns, int64_t end_ns, int cut)
 {
-    const struct call_log *log = &track->calls;
-    for (uint32_t i = log->count; i-- > 0 && log->call[i].end_ns > start_ns;) {
-        if (log->call[i].start_ns >= start_ns && log->call[i].end_ns <= end_ns) {
+    layers_cut(&log->layers, start_ns, end_ns);
+    for (uint32_t i = log->count; i-- > 0 && log->call[i].end_ns > start_ns;)
+        if (log->call[i].start_ns >= start_ns && log->call[i].end_ns <= end_ns)
             log->call[i].cut = (int16_t)cut;
-        }
-    }
 }
 
-void calls_beside(struct track *track, uint32_t name, int64_t ns)
+void calls_beside(struct call_log *log, uint32_t name, int64_t ns)
 {
-    struct name_calls *row = track->loop ? row_of(track, name) : NULL;
-    if (row) {
-        row->chunk_ns[track->loop->series.chunks] += ns;
-    }
+    struct name_calls *row = log->loop ? row_of(log, name) : NULL;
+    if (row)
+        row->chunk_ns[log->loop->series.chunks] += ns;
 }
 
-uint64_t *calls_looks(struct track *track, uint32_t name)
+uint64_t *calls_looks(struct call_log *log, uint32_t name)
 {
-    const bool is_callback =
-        track->thread->model->names.name[name].stage == SS_STAGE_CALLBACK;
-    struct name_calls *row = is_callback && track->loop ? row_of(track, name) : NULL;
+    const bool is_callback = log->thread->model->names.name[name].stage == SS_STAGE_CALLBACK;
+    struct name_calls *row = is_callback && log->loop ? row_of(log, name) : NULL;
     return row ? row->callback->looks : NULL;
 }

@@ -3,6 +3,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/code_place.h"
+
 static uint64_t mix(uint64_t value)
 {
     value = (value ^ value >> 31) * UINT64_C(0x9e3779b97f4a7c15);
@@ -33,9 +35,8 @@ static size_t slot_of(const struct hot *hot, uint32_t process, uint32_t id)
     size_t at = mix((uint64_t)process << 32 | id) & (hot->slot_count - 1);
     while (hot->frame_slots[at]) {
         const struct hot_frame *frame = &hot->frames[hot->frame_slots[at] - 1];
-        if (frame->process == process && frame->id == id) {
+        if (frame->process == process && frame->id == id)
             break;
-        }
         at = (at + 1) & (hot->slot_count - 1);
     }
     return at;
@@ -44,9 +45,8 @@ static size_t slot_of(const struct hot *hot, uint32_t process, uint32_t id)
 static bool make_slots(struct hot *hot, size_t count)
 {
     uint32_t *slots = calloc(count, sizeof *slots);
-    if (!slots) {
+    if (!slots)
         return false;
-    }
     free(hot->frame_slots);
     hot->frame_slots = slots;
     hot->slot_count = count;
@@ -59,41 +59,27 @@ static bool make_slots(struct hot *hot, size_t count)
 
 static bool make_room(struct hot *hot)
 {
-    if (hot->frame_count < hot->frame_capacity) {
+    if (hot->frame_count < hot->frame_capacity)
         return true;
-    }
     const size_t capacity = hot->frame_capacity ? hot->frame_capacity * 2 : 256;
-    struct hot_frame *grown = capacity > HOT_FRAMES_MOST
-                                  ? NULL
-                                  : realloc(hot->frames, capacity * sizeof *hot->frames);
-    if (!grown) {
+    struct hot_frame *grown =
+        capacity > HOT_FRAMES_MOST ? NULL : realloc(hot->frames, capacity * sizeof *hot->frames);
+    if (!grown)
         return false;
-    }
     hot->frames = grown;
-    if (!make_slots(hot, capacity * 2)) {
+    if (!make_slots(hot, capacity * 2))
         return false;
-    }
     hot->frame_capacity = capacity;
     return true;
 }
 
-/* What comes with Python or was installed is not what the user can change. */
-static bool is_script(const char *file)
-{
-    return file[0] && strncmp(file, "<frozen", strlen("<frozen")) != 0 &&
-           !strstr(file, "/site-packages/") && !strstr(file, "/dist-packages/") &&
-           !strstr(file, "/lib/python3");
-}
-
 static bool add_frame(struct hot *hot, const struct hot_frame *frame)
 {
-    if (!make_room(hot)) {
+    if (!make_room(hot))
         return false;
-    }
     const size_t at = slot_of(hot, frame->process, frame->id);
-    if (hot->frame_slots[at]) {
+    if (hot->frame_slots[at])
         return false;
-    }
     hot->frames[hot->frame_count++] = *frame;
     hot->frame_slots[at] = (uint32_t)hot->frame_count;
     return true;
@@ -107,12 +93,13 @@ void hot_frame(struct hot *hot, uint32_t process, const struct ss_record *record
         .line = record->u.text.line,
         .body = record->u.text.body,
         .traits = record->u.text.traits,
-        .function = strndup(record->u.text.a.data ? record->u.text.a.data : "",
-                            record->u.text.a.size),
-        .file = strndup(record->u.text.b.data ? record->u.text.b.data : "",
-                        record->u.text.b.size)};
-    frame.is_script = frame.file && is_script(frame.file);
-    if (!frame.function || !frame.file || !add_frame(hot, &frame)) {
+        .function =
+            strndup(record->u.text.a.data ? record->u.text.a.data : "", record->u.text.a.size),
+        .file = strndup(record->u.text.b.data ? record->u.text.b.data : "", record->u.text.b.size)};
+    const bool has_texts = frame.function && frame.file;
+    frame.is_script = has_texts && python_file_is_script(frame.file);
+    frame.makes_batches = has_texts && python_file_makes_batches(frame.file, frame.function);
+    if (!has_texts || !add_frame(hot, &frame)) {
         free(frame.function);
         free(frame.file);
     }
@@ -121,9 +108,8 @@ void hot_frame(struct hot *hot, uint32_t process, const struct ss_record *record
 struct hot_thread *hot_find(const struct hot *hot, uint32_t process, uint32_t tid)
 {
     struct hot_thread *thread = hot->threads;
-    while (thread && (thread->process != process || thread->tid != tid)) {
+    while (thread && (thread->process != process || thread->tid != tid))
         thread = thread->next;
-    }
     return thread;
 }
 
@@ -143,9 +129,9 @@ static struct hot_thread *thread_of(struct hot *hot, uint32_t process, uint32_t 
 static uint64_t hash_stack(const struct hot_stack *stack)
 {
     uint64_t hash = mix((uint64_t)stack->script << 32 | stack->leaf) + stack->generators;
-    for (size_t i = 0; i < HOT_OUTER; i++) {
+    hash = mix(hash + ((uint64_t)stack->made_by << 1 | stack->makes_batches));
+    for (size_t i = 0; i < HOT_OUTER; i++)
         hash = mix(hash + stack->outer[i]);
-    }
     return hash;
 }
 
@@ -155,45 +141,38 @@ static size_t row_of(const struct hot_thread *thread, const struct hot_row *row)
     for (; thread->rows[at].count; at = (at + 1) & (thread->row_slots - 1)) {
         const struct hot_row *other = &thread->rows[at];
         if (other->place == row->place &&
-            memcmp(&other->stack, &row->stack, sizeof row->stack) == 0) {
+            memcmp(&other->stack, &row->stack, sizeof row->stack) == 0)
             break;
-        }
     }
     return at;
 }
 
 static bool make_rows(struct hot_thread *thread)
 {
-    if (thread->row_count < thread->row_slots / 2) {
+    if (thread->row_count < thread->row_slots / 2)
         return true;
-    }
     struct hot_thread grown = *thread;
     grown.row_slots = thread->row_slots ? thread->row_slots * 2 : 64;
-    grown.rows = grown.row_slots > 2 * HOT_ROWS_MOST
-                     ? NULL
-                     : calloc(grown.row_slots, sizeof *grown.rows);
-    if (!grown.rows) {
+    grown.rows =
+        grown.row_slots > 2 * HOT_ROWS_MOST ? NULL : calloc(grown.row_slots, sizeof *grown.rows);
+    if (!grown.rows)
         return false;
-    }
-    for (size_t i = 0; i < thread->row_slots; i++) {
-        if (thread->rows[i].count) {
+    for (size_t i = 0; i < thread->row_slots; i++)
+        if (thread->rows[i].count)
             grown.rows[row_of(&grown, &thread->rows[i])] = thread->rows[i];
-        }
-    }
     free(thread->rows);
     *thread = grown;
     return true;
 }
 
-static void place(struct hot *hot, struct hot_thread *thread,
-                  const struct hot_waiting *sample, uint32_t where, uint64_t *looks)
+static void place(struct hot *hot, struct hot_thread *thread, const struct hot_waiting *sample,
+                  uint32_t where, uint64_t *looks)
 {
     const struct hot_row row = {where, sample->stack, 0};
     if (sample->state) {
         thread->states[where][sample->state - 1]++;
-        if (looks) {
+        if (looks)
             looks[sample->state - 1]++;
-        }
         return;
     }
     if (!make_rows(thread)) {
@@ -214,12 +193,9 @@ static bool push(struct hot_queue *queue, const struct hot_waiting *sample)
     if (queue->count == queue->capacity) {
         const size_t capacity = queue->capacity ? queue->capacity * 2 : 64;
         struct hot_waiting *grown =
-            capacity > HOT_WAITING_MOST
-                ? NULL
-                : realloc(queue->sample, capacity * sizeof *grown);
-        if (!grown) {
+            capacity > HOT_WAITING_MOST ? NULL : realloc(queue->sample, capacity * sizeof *grown);
+        if (!grown)
             return false;
-        }
         queue->sample = grown;
         queue->capacity = capacity;
     }
@@ -227,12 +203,10 @@ static bool push(struct hot_queue *queue, const struct hot_waiting *sample)
     return true;
 }
 
-static bool wait(struct hot *hot, struct hot_thread *thread,
-                 const struct hot_waiting *sample)
+static bool wait(struct hot *hot, struct hot_thread *thread, const struct hot_waiting *sample)
 {
-    if (!thread->is_recorder && thread->waiting.count >= HOT_SILENT_MOST) {
+    if (!thread->is_recorder && thread->waiting.count >= HOT_SILENT_MOST)
         hot_settle(hot, thread, INT64_MAX, false);
-    }
     return push(&thread->waiting, sample);
 }
 
@@ -252,12 +226,14 @@ static struct hot_stack stack_of(const struct hot *hot, uint32_t process,
         const uint32_t number =
             hot->frame_slots[slot_of(hot, process, record->u.sample.frame[i - 1])];
         const struct hot_frame *frame = number ? &hot->frames[number - 1] : NULL;
-        if (frame && caller && is_generator(frame)) {
+        if (frame && caller && is_generator(frame))
             stack.generators |= 1u << (caller - 1);
-        }
         caller = 0;
+        if (frame && frame->makes_batches)
+            stack.makes_batches = 1;
         if (frame && frame->is_script) {
             stack.script = number;
+            stack.made_by = stack.makes_batches ? number : 0;
             if (outer < HOT_OUTER) {
                 stack.outer[outer++] = number;
                 caller = outer;
@@ -268,47 +244,41 @@ static struct hot_stack stack_of(const struct hot *hot, uint32_t process,
     return stack;
 }
 
-void hot_sample(struct hot *hot, uint32_t process, bool is_main,
-                const struct ss_record *record)
+void hot_sample(struct hot *hot, uint32_t process, bool is_main, const struct ss_record *record)
 {
     const struct hot_waiting sample = {.time_ns = record->time_ns,
                                        .stack = stack_of(hot, process, record)};
     struct hot_thread *thread = thread_of(hot, process, record->tid);
     hot->samples++;
-    if (!sample.stack.leaf || !thread || !wait(hot, thread, &sample)) {
+    if (!sample.stack.leaf || !thread || !wait(hot, thread, &sample))
         hot->unplaced++;
-    } else {
+    else
         thread->is_main = is_main;
-    }
 }
 
-void hot_state(struct hot *hot, uint32_t process, uint32_t tid, bool is_main,
-               int64_t time_ns, unsigned state)
+void hot_state(struct hot *hot, uint32_t process, uint32_t tid, bool is_main, int64_t time_ns,
+               unsigned state)
 {
     const struct hot_waiting sample = {.time_ns = time_ns, .state = state + 1};
     struct hot_thread *thread = state < HOT_STATES ? thread_of(hot, process, tid) : NULL;
-    if (thread && wait(hot, thread, &sample)) {
+    if (thread && wait(hot, thread, &sample))
         thread->is_main = is_main;
-    }
 }
 
 /* Gives what waits from `start_ns` on, up to before `end_ns`, its place. Later samples are few. */
-static void settle(struct hot *hot, struct hot_thread *thread, int64_t start_ns,
-                   int64_t end_ns, uint32_t where, uint64_t *looks)
+static void settle(struct hot *hot, struct hot_thread *thread, int64_t start_ns, int64_t end_ns,
+                   uint32_t where, uint64_t *looks)
 {
     struct hot_queue *queue = &thread->waiting;
     size_t first = queue->count, kept;
-    while (first > 0 && queue->sample[first - 1].time_ns >= start_ns) {
+    while (first > 0 && queue->sample[first - 1].time_ns >= start_ns)
         first--;
-    }
     kept = first;
-    for (size_t i = first; i < queue->count; i++) {
-        if (queue->sample[i].time_ns < end_ns) {
+    for (size_t i = first; i < queue->count; i++)
+        if (queue->sample[i].time_ns < end_ns)
             place(hot, thread, &queue->sample[i], where, looks);
-        } else {
+        else
             queue->sample[kept++] = queue->sample[i];
-        }
-    }
     queue->count = kept;
 }
 
@@ -316,41 +286,33 @@ static void settle(struct hot *hot, struct hot_thread *thread, int64_t start_ns,
 static size_t count_before(const struct hot_queue *queue, int64_t time_ns)
 {
     size_t count = queue->count;
-    while (count > 0 && queue->sample[count - 1].time_ns >= time_ns) {
+    while (count > 0 && queue->sample[count - 1].time_ns >= time_ns)
         count--;
-    }
     return count;
 }
 
 static void drop_first(struct hot_queue *queue, size_t count)
 {
     queue->count -= count;
-    if (queue->count > 0 && count > 0) {
-        memmove(queue->sample, queue->sample + count,
-                queue->count * sizeof *queue->sample);
-    }
+    if (queue->count > 0 && count > 0)
+        memmove(queue->sample, queue->sample + count, queue->count * sizeof *queue->sample);
 }
 
 void hot_book(struct hot *hot, struct hot_thread *thread, int64_t time_ns, bool in_step)
 {
     const size_t count = count_before(&thread->loose, time_ns);
-    for (size_t i = 0; i < count; i++) {
-        place(hot, thread, &thread->loose.sample[i],
-              in_step ? SS_STAGE_OTHER : HOT_OUTSIDE, NULL);
-    }
+    for (size_t i = 0; i < count; i++)
+        place(hot, thread, &thread->loose.sample[i], in_step ? SS_STAGE_OTHER : HOT_OUTSIDE, NULL);
     drop_first(&thread->loose, count);
 }
 
-void hot_settle(struct hot *hot, struct hot_thread *thread, int64_t time_ns,
-                bool has_books)
+void hot_settle(struct hot *hot, struct hot_thread *thread, int64_t time_ns, bool has_books)
 {
     struct hot_queue *queue = &thread->waiting;
     const size_t count = count_before(queue, time_ns);
-    for (size_t i = 0; i < count; i++) {
-        if (!has_books || !push(&thread->loose, &queue->sample[i])) {
+    for (size_t i = 0; i < count; i++)
+        if (!has_books || !push(&thread->loose, &queue->sample[i]))
             place(hot, thread, &queue->sample[i], HOT_OUTSIDE, NULL);
-        }
-    }
     drop_first(queue, count);
 }
 
@@ -362,12 +324,14 @@ void hot_finish(struct hot *hot)
     }
 }
 
-/* Whether the time of a span is its stage's: not beside the loop, not a name of the user, not inside
- * a closed span. */
+/* Whether the time of a span is its stage's: not beside the loop, not a name of the user, not
+ * inside a closed span or a wait for data. */
 static bool counts(const struct model_name *name, const struct ss_record *record)
 {
-    const bool is_closed = record->nest & SS_NEST_CLOSED;
-    return !(record->flags & (SS_FLAG_OVERLAY | SS_FLAG_PRODUCER)) &&
+    const unsigned around = record->nest & (SS_NEST_OPEN | SS_NEST_STAGE);
+    const bool is_closed =
+        (record->nest & SS_NEST_CLOSED) || around == (SS_NEST_OPEN | SS_STAGE_DATA);
+    return !(record->flags & (SS_FLAG_OVERLAY | SS_FLAG_PRODUCER | SS_FLAG_SAMPLED)) &&
            name->stage != SS_STAGE_PRODUCE && name->stage != SS_STAGE_USER &&
            (!is_closed || name->stage == SS_STAGE_GC);
 }
@@ -375,24 +339,20 @@ static bool counts(const struct model_name *name, const struct ss_record *record
 /* `sync` and `transfer` directly inside an optimizer are a detail of it. */
 static uint32_t stage_of(const struct model_name *name, const struct ss_record *record)
 {
-    const bool is_detail =
-        (name->stage == SS_STAGE_SYNC || name->stage == SS_STAGE_TRANSFER) &&
-        (record->nest & SS_NEST_OPEN) &&
-        (record->nest & SS_NEST_STAGE) == SS_STAGE_OPTIMIZER;
+    const bool is_detail = (name->stage == SS_STAGE_SYNC || name->stage == SS_STAGE_TRANSFER) &&
+                           (record->nest & SS_NEST_OPEN) &&
+                           (record->nest & SS_NEST_STAGE) == SS_STAGE_OPTIMIZER;
     return is_detail ? SS_STAGE_OPTIMIZER : name->stage;
 }
 
 void hot_span(struct hot *hot, struct hot_thread *thread, const struct model_name *name,
               const struct ss_record *record, uint64_t looks[HOT_STATES])
 {
-    if (thread->waiting.count > 0 && counts(name, record)) {
-        settle(hot, thread, record->start_ns, record->end_ns, stage_of(name, record),
-               looks);
-    }
+    if (thread->waiting.count > 0 && counts(name, record))
+        settle(hot, thread, record->start_ns, record->end_ns, stage_of(name, record), looks);
 }
 
-static void move_frames(struct hot *to, struct hot *from, uint32_t processes,
-                        uint32_t *number)
+static void move_frames(struct hot *to, struct hot *from, uint32_t processes, uint32_t *number)
 {
     for (size_t i = 0; i < from->frame_count; i++) {
         struct hot_frame frame = from->frames[i];
@@ -408,10 +368,11 @@ static struct hot_stack renumber(const struct hot_stack *stack, const uint32_t *
 {
     struct hot_stack own = {.leaf = number[stack->leaf],
                             .script = number[stack->script],
+                            .made_by = number[stack->made_by],
+                            .makes_batches = stack->makes_batches,
                             .generators = stack->generators};
-    for (size_t i = 0; i < HOT_OUTER; i++) {
+    for (size_t i = 0; i < HOT_OUTER; i++)
         own.outer[i] = number[stack->outer[i]];
-    }
     return own;
 }
 

@@ -1,11 +1,12 @@
-/* Stack samples, joined to stages by time: what a thread was doing when a stage had it. The same for
- * samples of whether it ran or waited, which come from outside.
+/* Stack samples, joined to stages by time: what a thread was doing when a stage had it. The same
+ * for samples of whether it ran or waited, which come from outside.
  *
- * A sample arrives before the spans around it, because a span arrives when it ends. So samples wait:
- * the first span that covers one and counts for a stage (rules 6, 7) is the innermost, and takes it.
- * What still waits where nothing is open any more is in no span: `other`, if that time is found to be in a step,
- * else outside. An iterator that takes seconds to be torn down is between epochs, though it is at the loop's line.
- * Memory is bounded: what finds no room is counted as unplaced. */
+ * A sample arrives before the spans around it, because a span arrives when it ends. So samples
+ * wait: the first span that covers one and counts for a stage (step model 1.2, 1.4) is innermost,
+ * and takes it. What still waits where nothing is open any more is outside any span: `other`, if
+ * that time is found to be in a step, else outside. An iterator that takes seconds to be torn down
+ * is between epochs, though it is at the loop's line. Memory is bounded: what finds no room is
+ * counted as unplaced. */
 #ifndef MODEL_HOT_H
 #define MODEL_HOT_H
 
@@ -27,17 +28,18 @@ struct hot_frame {
     uint32_t process, id;
     uint32_t line; /* 0: not known */
     uint16_t body;
-    uint8_t traits; /* enum ss_frame_trait */
-    bool is_script;
+    uint8_t traits;                /* enum ss_frame_trait */
+    bool is_script, makes_batches; /* base/code_place.h */
     char *function, *file;
 };
 
 /* What is kept of a stack: places in `frames` + 1; 0: none. */
 struct hot_stack {
-    uint32_t leaf, script; /* the innermost frame, and the innermost one of the script */
+    uint32_t leaf, script;     /* the innermost frame, and the innermost one of the script */
     uint32_t outer[HOT_OUTER]; /* those of the script, outermost first */
-    uint32_t
-        generators; /* a bit for each of these: it called a generator of the script */
+    uint32_t generators;       /* a bit for each of these: it called a generator of the script */
+    uint32_t makes_batches;    /* 1: a framework has asked for one here */
+    uint32_t made_by;          /* then the innermost frame of the script that it has called */
 };
 
 struct hot_row { /* samples of one thread, by place and stack */
@@ -63,7 +65,7 @@ struct hot_thread {
     bool is_main;             /* of its process */
     bool is_recorder;         /* it recorded something itself: spans may come */
     struct hot_queue waiting; /* for spans */
-    struct hot_queue loose;   /* in no span: for the books */
+    struct hot_queue loose;   /* outside any span: for the books */
     struct hot_row *rows;     /* a hash table */
     size_t row_count, row_slots;
     uint64_t states[HOT_PLACES][HOT_STATES];
@@ -82,25 +84,23 @@ struct hot {
 void hot_release(struct hot *hot);
 
 void hot_frame(struct hot *hot, uint32_t process, const struct ss_record *record);
-void hot_sample(struct hot *hot, uint32_t process, bool is_main,
-                const struct ss_record *record);
+void hot_sample(struct hot *hot, uint32_t process, bool is_main, const struct ss_record *record);
 
-/* What a thread did at this time, as somebody else saw it. */
-void hot_state(struct hot *hot, uint32_t process, uint32_t tid, bool is_main,
-               int64_t time_ns, unsigned state);
+/* What a thread did at this time, as another process saw it. */
+void hot_state(struct hot *hot, uint32_t process, uint32_t tid, bool is_main, int64_t time_ns,
+               unsigned state);
 
 /* NULL: no sample of this thread was seen. */
 struct hot_thread *hot_find(const struct hot *hot, uint32_t process, uint32_t tid);
 
-/* A span of the thread has ended; `name` is its own. What it takes of looks at whether the thread ran is counted in
- * `looks` too, by enum ss_thread_state, unless that is NULL. */
+/* A span of the thread has ended; `name` is its own. What it takes of looks at whether the thread
+ * ran is counted in `looks` too, by enum ss_thread_state, unless that is NULL. */
 void hot_span(struct hot *hot, struct hot_thread *thread, const struct model_name *name,
               const struct ss_record *record, uint64_t looks[HOT_STATES]);
 
-/* No span is open at this time: what waits from before is in none. Where it belongs, hot_book() says, if there
- * are books of this thread. */
-void hot_settle(struct hot *hot, struct hot_thread *thread, int64_t time_ns,
-                bool has_books);
+/* No span is open at this time: what waits from before is in none. Where it belongs, hot_book()
+ * says, if there are books of this thread. */
+void hot_settle(struct hot *hot, struct hot_thread *thread, int64_t time_ns, bool has_books);
 
 /* Up to this time all is in the books, since the last call as a step or as something else. */
 void hot_book(struct hot *hot, struct hot_thread *thread, int64_t time_ns, bool in_step);

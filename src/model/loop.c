@@ -1,221 +1,229 @@
-/* Loops: their steps as series, their epochs, and the books of their thread. */
-#include "model/parts.h"
+#include "model/loop.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/compiler.h"
+#include "base/saturate.h"
+#include "model/hot.h"
+#include "model/model_state.h"
+#include "model/observe.h"
+#include "model/outside.h"
+#include "model/thread.h"
 
-enum { WINDOW_LONGEST = 1000 }; /* steps without a sync: the window ends all the same */
+enum {
+    WINDOW_LONGEST = 1000, /* steps without a sync: the window ends all the same */
+    QUEUE_LONGEST = 32,    /* the same, of a loop that never waits: more calls XLA does not take
+                              before the oldest of them is done (step model 7.1) */
+    LOOPS_KEPT = 64        /* of a thread; beyond that the shortest are only in the books */
+};
 
-/* Tells the samples of replicas apart, whatever the numbers of their lanes. */
-static uint64_t series_source(const struct thread *thread)
+/* Tells the replicas apart, whatever the numbers of their lanes. */
+static uint64_t replica_of(const struct thread *thread)
 {
-    const struct model_process_facts *process =
-        &thread->model->processes[thread->process];
+    const struct model_process_facts *process = &thread->model->processes[thread->process];
     uint64_t replica = process->known ? (uint64_t)(process->facts.rank + 1) : 0;
     return replica << 32 | thread->tid;
 }
 
-static struct loop *new_loop(struct track *track, int64_t begin_ns)
+static void set_open(struct loop_stage *stage, struct loop *loop)
 {
+    stage->open = loop;
+    stage->calls->loop = loop;
+}
+
+/* NULL: no memory. */
+static struct loop *open_loop(struct loop_stage *stage, int64_t begin_ns)
+{
+    const struct thread *thread = stage->thread;
     struct loop *loop = calloc(1, sizeof *loop);
-    if (!loop || series_init(&loop->series, series_source(track->thread)) != SS_E_OK) {
+    if (!loop || series_init(&loop->series, replica_of(thread)) != SS_E_OK) {
         free(loop);
-        track->thread->model->error = SS_E_NOMEM;
+        thread->model->error = SS_E_NOMEM;
         return NULL;
     }
-    loop->process = track->thread->process;
-    loop->lane = track->thread->lane;
-    loop->tid = track->thread->tid;
+    loop->process = thread->process;
+    loop->lane = thread->lane;
+    loop->tid = thread->tid;
     loop->begin_ns = begin_ns;
-    memcpy(loop->plan, track->plan, sizeof loop->plan);
-    *(track->last_loop ? &track->last_loop->next : &track->loops) = loop;
-    track->last_loop = loop;
-    track->loop = loop;
-    track->loop_count++;
+    loop->parts = 1;
+    loop->part[0].start_ns = begin_ns;
+    memcpy(loop->plan, stage->plan, sizeof loop->plan);
+    *(stage->last ? &stage->last->next : &stage->loops) = loop;
+    stage->last = loop;
+    stage->count++;
+    set_open(stage, loop);
     return loop;
 }
 
 /* A script that trains thousands of models must not fill the memory: the shortest loop goes, its
  * time stays in the books of the thread. */
-static void forget_shortest(struct track *track)
+static void forget_shortest(struct loop_stage *stage)
 {
-    struct loop **shortest = &track->loops;
-    for (struct loop **link = &track->loops; *link; link = &(*link)->next) {
+    struct loop **shortest = &stage->loops;
+    for (struct loop **link = &stage->loops; *link; link = &(*link)->next)
         shortest = (*link)->step_ns < (*shortest)->step_ns ? link : shortest;
-    }
     struct loop *loop = *shortest;
-    if (!loop) {
+    if (!loop)
         return;
-    }
     *shortest = loop->next;
-    if (track->last_loop == loop) {
-        track->last_loop = NULL;
-        for (struct loop *last = track->loops; last; last = last->next) {
-            track->last_loop = last;
-        }
+    if (stage->last == loop) {
+        stage->last = NULL;
+        for (struct loop *last = stage->loops; last; last = last->next)
+            stage->last = last;
     }
-    track->thread->model->forgotten_loops += loop->steps > 0;
-    track->thread->model->negative_ns += loop->negative_ns;
+    stage->thread->model->forgotten_loops += loop->steps > 0;
+    stage->thread->model->negative_ns += loop->negative_ns;
     loop_free(loop);
-    track->loop_count--;
+    stage->count--;
 }
 
-void loop_free(struct loop *loop)
+static struct loop *present_loop(struct loop_stage *stage, int64_t start_ns)
 {
-    series_release(&loop->series);
-    calls_release(&loop->calls);
-    free(loop);
+    return stage->open ? stage->open : open_loop(stage, start_ns);
 }
 
-int64_t loop_first_ns(const struct loop *loop)
+static void book_samples(const struct loop_stage *stage, int64_t until_ns, bool in_step)
 {
-    return loop->explicit_begin ? loop->begin_ns : loop->first_step_ns;
+    if (UNLIKELY(stage->thread->hot != NULL))
+        hot_book(&stage->thread->model->hot, stage->thread->hot, until_ns, in_step);
 }
 
-struct loop *loop_current(struct track *track, int64_t start_ns)
+/* Ranks know a step by its number, which counts those in no statistics too. */
+static void share_window(const struct loop_stage *stage, struct loop *loop)
 {
-    return track->loop ? track->loop : new_loop(track, start_ns);
+    const struct thread *thread = stage->thread;
+    const struct model_process_facts *process = &thread->model->processes[thread->process];
+    const struct series_window *window = &loop->window;
+    const double steps = (double)window->steps, comm_ns = (double)window->stage_ns[SS_STAGE_COMM];
+    const struct shared_step step = {.number = loop->steps - window->steps,
+                                     .start_ns = window->start_ns,
+                                     .own_ns = ((double)window->time_ns - comm_ns) / steps,
+                                     .comm_ns = comm_ns / steps};
+
+    if (process->known && process->facts.rank >= 0)
+        shared_steps_add(&loop->shared, &step);
 }
 
-bool loop_has_owner(const struct loop *loop, uint32_t owner)
+static void close_window(struct loop_stage *stage, bool counted)
 {
-    for (int i = 0; i < loop->owner_count; i++) {
-        if (loop->owners[i] == owner) {
-            return true;
-        }
-    }
-    return false;
-}
-
-void loop_add_owner(struct loop *loop, uint32_t owner)
-{
-    if (owner && loop->owner_count < OWNERS_MAX && !loop_has_owner(loop, owner)) {
-        loop->owners[loop->owner_count++] = owner;
-    }
-}
-
-static void count_epoch(struct loop *loop, int64_t steps, int64_t time_ns,
-                        int64_t eval_ns)
-{
-    if (loop->epoch_open) {
-        struct epoch_row *row = &loop->epochs[(loop->epoch_count - 1) % EPOCHS_KEPT];
-        row->steps += steps;
-        row->step_ns += time_ns;
-        row->eval_ns += eval_ns;
-    }
-}
-
-/* Evaluation outside of steps, as at the end of an epoch. */
-static void count_gap_eval(struct track *track)
-{
-    int64_t eval_ns = track->gap.cut_ns[CUT_EVAL];
-    if (track->loop && eval_ns > track->gap_eval_ns) {
-        count_epoch(track->loop, 0, 0, eval_ns - track->gap_eval_ns);
-    }
-    track->gap_eval_ns = eval_ns;
-}
-
-/* Takes at most what is left. */
-static int64_t take(int64_t *left, int64_t wanted)
-{
-    int64_t taken = wanted < *left ? wanted : *left;
-    *left -= taken;
-    return taken;
-}
-
-/* What the loop itself has of a gap that lies inside of it. */
-static void close_loop_gap(struct loop *loop, const struct track *track,
-                           const int64_t *cut_ns, int64_t compile_ns, int64_t between_ns)
-{
-    for (int i = 0; i < CUT_COUNT; i++) {
-        loop->cut_ns[i] += cut_ns[i];
-    }
-    loop->compile_ns += compile_ns;
-    loop->between_ns += between_ns;
-    if (loop->steps > 0) {
-        work_add(&loop->between, &track->gap);
-    }
-}
-
-static void book_samples(const struct track *track, int64_t until_ns, bool in_step)
-{
-    if (UNLIKELY(track->thread->hot != NULL)) {
-        hot_book(&track->thread->model->hot, track->thread->hot, until_ns, in_step);
-    }
-}
-
-/* Puts the time from the cursor on into the books: cuts and compilation by what they are, the rest
- * as `kind`. */
-void loop_close_gap(struct track *track, int64_t until_ns, enum model_segment kind)
-{
-    struct loop *loop = track->loop;
-    int64_t left = until_ns - track->cursor_ns;
-    int64_t cut_ns[CUT_COUNT];
-    for (int i = 0; i < CUT_COUNT; i++) {
-        cut_ns[i] = take(&left, track->gap.cut_ns[i]);
-        track->books[SEGMENT_EVAL_NS + i] += cut_ns[i];
-    }
-    bool before_steps = kind == SEGMENT_STARTUP_NS || kind == SEGMENT_IDLE_NS;
-    int64_t compile_ns =
-        before_steps ? take(&left, track->gap.stage_ns[SS_STAGE_COMPILE]) : 0;
-    track->books[SEGMENT_COMPILE_NS] += compile_ns;
-    track->books[kind] += left;
-    if (loop && (loop->steps > 0 || loop->explicit_begin)) {
-        close_loop_gap(loop, track, cut_ns, compile_ns,
-                       kind == SEGMENT_BETWEEN_NS ? left : 0);
-        calls_book(track, until_ns, loop->steps > 0 ? CALLED_BETWEEN : CALLED_BEFORE,
-                   true);
+    struct loop *loop = stage->open;
+    struct series_window *window = &loop->window;
+    if (window->steps == 0)
+        return;
+    if (UNLIKELY(stage->thread->model->seen_window != NULL))
+        observe_window(stage->thread->model, loop, stage->cursor_ns, counted);
+    if (!counted) {
+        loop->flagged_steps += window->steps;
     } else {
-        calls_book(track, until_ns, CALLED_NOWHERE, true);
+        if (window->steps > loop->window_steps_max)
+            loop->window_steps_max = window->steps;
+        share_window(stage, loop);
+        if (series_add(&loop->series, window))
+            calls_merge_chunks(&loop->calls);
     }
-    book_samples(track, until_ns, false);
-    count_gap_eval(track);
-    work_clear(&track->gap);
-    track->gap_eval_ns = 0;
-    track->cursor_ns = until_ns;
-    track->booked = true;
+    memset(window, 0, sizeof *window);
+    loop->window_flagged = false;
 }
 
-static enum model_segment gap_before(const struct track *track, const struct loop *loop)
+/* A wait, which is the end of all steps before it. What a queue still held was part of windows that
+ * have ended. */
+static void close_at_sync(struct loop_stage *stage)
 {
-    if (loop && loop->steps > 0) {
+    struct loop *loop = stage->open;
+    const bool counted = !loop->window_flagged && !loop->queued;
+    loop->synced = true;
+    loop->queued = false;
+    close_window(stage, counted);
+}
+
+/* No loop waits once in so many steps and never before: it never does. */
+static bool is_full(const struct loop *loop)
+{
+    const bool is_queue = loop->source == SOURCE_JIT && !loop->synced && loop->series.steps > 0;
+    return loop->window.steps >= (is_queue ? QUEUE_LONGEST : WINDOW_LONGEST);
+}
+
+/* Calls that return early were worked on until this wait, which their iterator's end or that of the
+ * epoch came before: it is theirs (step model 7.1). */
+static void add_late_wait(struct loop_stage *stage, struct work *work, int64_t until_ns)
+{
+    struct loop *loop = stage->open;
+    if (!loop || !loop->async || loop->window.steps == 0 || !(work->marks & WORK_SYNC))
+        return;
+    int64_t left_ns = until_ns - stage->cursor_ns;
+    const int64_t waited_ns = outside_take(&left_ns, work->stage_ns[SS_STAGE_SYNC]);
+    work_put(work, SS_STAGE_SYNC, -waited_ns);
+    loop->window.stage_ns[SS_STAGE_SYNC] += waited_ns;
+    loop->window.stages |= 1u << SS_STAGE_SYNC;
+    loop->window.time_ns += waited_ns;
+    loop->step_ns += waited_ns;
+    loop_last_part(loop)->step_ns += waited_ns;
+    stage->books[SEGMENT_STEADY_NS] += waited_ns;
+    stage->cursor_ns += waited_ns;
+    close_at_sync(stage);
+}
+
+/* Puts the time from the cursor on into the books; the item says what was seen in it. */
+static void book_outside(struct loop_stage *stage, const struct item *item, int64_t until_ns,
+                         enum model_segment kind)
+{
+    struct loop *loop = stage->open;
+    add_late_wait(stage, item->before, until_ns);
+    const struct outside outside = outside_split(item->before, until_ns - stage->cursor_ns, kind);
+    outside_add(stage->books, &outside, kind);
+    if (loop && (loop->steps > 0 || loop->explicit_begin)) {
+        loop_add_outside(loop, item->before, &outside, kind);
+        calls_book(stage->calls, until_ns, loop->steps > 0 ? CALLED_BETWEEN : CALLED_BEFORE, true);
+    } else {
+        calls_book(stage->calls, until_ns, CALLED_NOWHERE, true);
+    }
+    book_samples(stage, until_ns, false);
+    if (loop)
+        loop_count_epoch(loop, 0, 0, item->eval_ns);
+    stage->cursor_ns = until_ns;
+    stage->booked = true;
+}
+
+void loop_books(const struct loop_stage *stage, const struct work *outside, int64_t end_ns,
+                int64_t books[MODEL_SEGMENT_COUNT])
+{
+    const enum model_segment kind = loop_has_steps(stage) ? SEGMENT_STEADY_NS
+                                    : stage->had_loop     ? SEGMENT_TEARDOWN_NS
+                                                          : SEGMENT_STARTUP_NS;
+    const struct outside rest = outside_split(outside, end_ns - stage->cursor_ns, kind);
+    memcpy(books, stage->books, sizeof stage->books);
+    outside_add(books, &rest, kind);
+}
+
+static enum model_segment outside_before(const struct loop_stage *stage, const struct loop *loop)
+{
+    if (loop && loop->steps > 0)
         return SEGMENT_BETWEEN_NS;
-    }
     bool inside = loop && loop->explicit_begin;
-    return track->had_loop && !inside ? SEGMENT_IDLE_NS : SEGMENT_STARTUP_NS;
-}
-
-static void forget_tables(struct loop *loop)
-{
-    for (int i = 0; i < EPOCHS_KEPT; i++) {
-        loop->epochs[i].steps = loop->epochs[i].step_ns = 0;
-    }
-    calls_release(&loop->calls);
-    loop->recompiles = (struct recompiles){0};
+    return stage->had_loop && !inside ? SEGMENT_IDLE_NS : SEGMENT_STARTUP_NS;
 }
 
 /* All steps so far were none: their time is what it would have been without them. */
-static void forget_steps(struct track *track, struct loop *loop)
+static void forget_steps(struct loop_stage *stage, struct loop *loop)
 {
-    track->books[SEGMENT_STEADY_NS] -= loop->step_ns;
-    track->books[SEGMENT_BETWEEN_NS] -= loop->between_ns;
+    stage->books[SEGMENT_STEADY_NS] -= loop->step_ns;
+    stage->books[SEGMENT_BETWEEN_NS] -= loop->between_ns;
     int64_t time_ns = loop->step_ns + loop->between_ns;
     loop->steps = 0;
-    track->books[gap_before(track, loop)] += time_ns;
+    stage->books[outside_before(stage, loop)] += time_ns;
     series_release(&loop->series);
-    if (series_init(&loop->series, series_source(track->thread)) != SS_E_OK) {
-        track->thread->model->error = SS_E_NOMEM;
-    }
+    shared_steps_release(&loop->shared);
+    if (series_init(&loop->series, replica_of(stage->thread)) != SS_E_OK)
+        stage->thread->model->error = SS_E_NOMEM;
     loop->updates = loop->batches = loop->samples = 0;
     loop->usual_samples = loop->usual_votes = 0;
     loop->flagged_steps = loop->step_ns = loop->between_ns = 0;
     loop->window_steps_max = 0;
-    loop->synced = false;
+    loop->synced = loop->queued = false;
     memset(&loop->window, 0, sizeof loop->window);
     work_clear(&loop->between);
-    forget_tables(loop);
+    loop_forget_tables(loop);
     if (!loop->explicit_begin) { /* it has not begun yet */
         memset(loop->cut_ns, 0, sizeof loop->cut_ns);
         loop->compile_ns = 0;
@@ -223,150 +231,169 @@ static void forget_steps(struct track *track, struct loop *loop)
 }
 
 /* A source that wins later makes what was counted before it start-up. */
-void loop_raise_source(struct track *track, enum step_source source)
+static void take_source(struct loop_stage *stage, const struct item *item)
 {
-    struct loop *loop = track->loop;
-    if (loop->steps > 0) {
-        forget_steps(track, loop);
-    }
-    loop->owner_count = 0;
-    loop->last_owner = 0;
-    loop->out_of_turn = false;
-    loop->turns = loop->repeats = 0;
-    loop->source = source;
-    loop->async = source == SOURCE_JIT;
+    struct loop *loop = present_loop(stage, item->start_ns);
+    if (!loop)
+        return;
+    const bool goes_on = loop->resumed && loop->source == (enum step_source)item->owner;
+    loop->resumed = false;
+    if (goes_on)
+        return;
+    if (loop->steps > 0)
+        forget_steps(stage, loop);
+    loop->source = (enum step_source)item->owner;
+    loop->async = loop->source == SOURCE_JIT ||
+                  (loop->source == SOURCE_TRAINER &&
+                   stage->thread->model->processes[loop->process].calls_return_early);
 }
 
-void loop_begin(struct track *track, const struct ss_record *record)
+static void close_loop(struct loop_stage *stage, int64_t now_ns)
 {
-    struct model *model = track->thread->model;
-    if (track->loop && track->loop->explicit_begin) {
-        track->loop_depth++; /* a loop inside a loop is part of it */
+    struct loop *loop = stage->open;
+    /* Calls that nothing waited for: when their work was done is not known. */
+    close_window(stage, !loop->window_flagged && !loop->synced);
+    loop->end_ns = loop_last_part(loop)->end_ns = now_ns;
+    loop->ended = true;
+    stage->had_loop = stage->had_loop || loop->steps > 0;
+}
+
+static void leave_loop(struct loop_stage *stage)
+{
+    set_open(stage, NULL);
+    if (stage->count > LOOPS_KEPT)
+        forget_shortest(stage);
+}
+
+/* It was not announced, and ends with its last step. */
+static void end_loop(struct loop_stage *stage)
+{
+    if (stage->open) {
+        close_loop(stage, stage->cursor_ns);
+        leave_loop(stage);
+    }
+}
+
+/* The last loop, if the one that begins is a further part of it (step model 5.3); NULL: it is not.
+ */
+static struct loop *loop_to_resume(const struct loop_stage *stage, const struct item *begin)
+{
+    const struct model_names *names = &stage->thread->model->names;
+    struct loop *last = stage->last;
+    const bool is_same = last && last->explicit_begin && last->steps > 0 && !stage->paused &&
+                         last->name == begin->owner && begin->owner > 0;
+    return is_same && names->name[begin->owner].object[0] ? last : NULL;
+}
+
+static void resume_loop(struct loop_stage *stage, struct loop *loop, const struct item *begin)
+{
+    set_open(stage, loop);
+    loop->ended = false;
+    loop->resumed = true;
+    loop->parts++;
+    *loop_last_part(loop) = (struct loop_part){.start_ns = begin->start_ns};
+    loop->earlier_steps = loop->steps;
+    loop->earlier_epochs = loop->epoch_count;
+    book_outside(stage, begin, begin->start_ns, SEGMENT_BETWEEN_NS);
+}
+
+static void take_loop_begin(struct loop_stage *stage, const struct item *item)
+{
+    end_loop(stage);
+    struct loop *resumed = loop_to_resume(stage, item);
+    stage->paused = false;
+    if (resumed) {
+        resume_loop(stage, resumed, item);
         return;
     }
-    jit_turn_off(track); /* calls before it prepare something */
-    phase_point(track, record->time_ns);
-    step_close(track);
-    loop_end(track, track->cursor_ns, false);
-    loop_close_gap(track, track->last_ns, gap_before(track, NULL));
-    struct loop *loop = new_loop(track, track->last_ns);
+    book_outside(stage, item, item->start_ns, outside_before(stage, NULL));
+    struct loop *loop = open_loop(stage, item->start_ns);
     if (loop) {
         loop->explicit_begin = true;
-        loop->name =
-            model_names_find(&model->names, track->thread->process, record->name);
-        track->loop_depth = 0;
+        loop->name = item->owner;
     }
 }
 
-static void close_window(struct track *track, bool counted)
+static void take_loop_end(struct loop_stage *stage, const struct item *item)
 {
-    struct loop *loop = track->loop;
-    struct series_window *window = &loop->window;
-    if (window->steps == 0) {
+    stage->paused = !stage->open || !stage->open->explicit_begin;
+    if (!stage->open)
         return;
-    }
-    if (UNLIKELY(track->thread->model->seen_window != NULL)) {
-        observe_window(track, counted);
-    }
-    if (!counted) {
-        loop->flagged_steps += window->steps;
-    } else {
-        if (window->steps > loop->window_steps_max) {
-            loop->window_steps_max = window->steps;
-        }
-        if (series_add(&loop->series, window)) {
-            calls_merge_chunks(&loop->calls);
-        }
-    }
-    memset(window, 0, sizeof *window);
-    loop->window_flagged = false;
+    memset(stage->plan, 0, sizeof stage->plan); /* what follows was not planned by it */
+    if (stage->open->steps > 0)
+        add_late_wait(stage, item->before, item->start_ns);
+    close_loop(stage, item->start_ns);
+    if (stage->open->steps > 0)
+        book_outside(stage, item, item->start_ns, SEGMENT_BETWEEN_NS);
+    leave_loop(stage);
 }
 
-void loop_end(struct track *track, int64_t now_ns, bool is_explicit)
+static void add_to_window(struct loop_stage *stage, const struct item *step, int64_t time_ns,
+                          int64_t steps)
 {
-    struct loop *loop = track->loop;
-    if (loop) {
-        /* Calls that nobody waited for: when their work was done is not known. */
-        close_window(track, !loop->window_flagged && !loop->synced);
-        loop->end_ns = now_ns;
-        loop->ended = true;
-        track->had_loop = track->had_loop || loop->steps > 0;
-        if (is_explicit && loop->steps > 0) {
-            loop_close_gap(track, now_ns, SEGMENT_BETWEEN_NS);
-        }
-        track->loop = NULL;
-        if (track->loop_count > LOOPS_KEPT) {
-            forget_shortest(track);
-        }
-    }
-    track->saw_update = track->seen_setup = false;
-    jit_clear(track);
-}
-
-static void add_to_window(struct track *track, const struct step *step, int64_t time_ns,
-                          const int64_t *stage_ns, int64_t steps)
-{
-    struct loop *loop = track->loop;
+    struct loop *loop = stage->open;
+    const struct work *work = step->work;
     struct series_window *window = &loop->window;
-    if (window->steps == 0) {
+    if (window->steps == 0)
         window->start_ns = step->start_ns;
-    }
     window->steps += steps;
     window->time_ns += time_ns;
-    window->stages |= step->work.stages;
+    window->stages |= work->stages;
     for (uint32_t left = window->stages; left; left &= left - 1) {
         const int i = LOWEST_BIT(left);
-        window->stage_ns[i] += stage_ns[i];
+        window->stage_ns[i] += work->stage_ns[i];
     }
-    window->samples += step->samples;
-    window->batches += work_batches(&step->work);
-    window->bytes += step->work.bytes;
-    bool sync = step->work.marks & WORK_SYNC;
-    loop->synced = loop->synced || (loop->async && sync);
-    if (!loop->async || sync || window->steps >= WINDOW_LONGEST) {
-        close_window(track, !loop->window_flagged);
+    window->samples += step->of.step.samples;
+    window->batches += work_batches(work);
+    window->bytes += work->bytes;
+    if (!loop->async) {
+        close_window(stage, !loop->window_flagged);
+    } else if (work->marks & WORK_SYNC) {
+        close_at_sync(stage);
+    } else if (is_full(loop)) {
+        loop->queued = !loop->synced;
+        close_window(stage, !loop->window_flagged);
     }
 }
 
-bool loop_open_step(struct track *track, int64_t start_ns)
+static void take_step_begin(struct loop_stage *stage, const struct item *item)
 {
-    struct loop *loop = loop_current(track, start_ns);
-    if (!loop) {
-        return false;
-    }
-    loop_close_gap(track, start_ns, gap_before(track, loop));
-    if (loop->steps == 0) {
-        loop->first_step_ns = start_ns;
-    }
-    return true;
+    struct loop *loop = stage->open;
+    if (!loop)
+        return;
+    book_outside(stage, item, item->start_ns, outside_before(stage, loop));
+    if (loop->steps == 0)
+        loop->first_step_ns = item->start_ns;
 }
 
 /* What no span covers is `other`. Stages that are more than their step are an error of ours: shown,
  * and taken off the largest. */
-static void balance(struct loop *loop, struct step *step)
+static void balance(struct loop *loop, const struct item *step)
 {
-    int64_t rest = step->end_ns - step->start_ns - work_total(&step->work);
+    int64_t rest;
+    if (__builtin_sub_overflow(step->end_ns - step->start_ns, work_total(step->work), &rest))
+        rest = -INT64_MAX;
     if (rest < 0) {
-        loop->negative_ns -= rest;
-        work_shorten(&step->work, SS_STAGE_OTHER, -rest);
+        saturate_add(&loop->negative_ns, -rest);
+        work_shorten(step->work, SS_STAGE_OTHER, -rest);
         rest = 0;
     }
-    work_put(&step->work, SS_STAGE_OTHER, rest);
+    work_put(step->work, SS_STAGE_OTHER, rest);
 }
 
 /* Books what is no part of the step itself. Returns the step's own time. */
-static int64_t cut_out(struct track *track, struct loop *loop, struct step *step)
+static int64_t cut_out(struct loop_stage *stage, struct loop *loop, const struct item *step)
 {
     int64_t time_ns = step->end_ns - step->start_ns;
-    struct work *work = &step->work;
+    struct work *work = step->work;
     for (int i = 0; i < CUT_COUNT; i++) {
-        track->books[SEGMENT_EVAL_NS + i] += work->cut_ns[i];
+        stage->books[SEGMENT_EVAL_NS + i] += work->cut_ns[i];
         loop->cut_ns[i] += work->cut_ns[i];
         time_ns -= work->cut_ns[i];
     }
-    if (loop->steps == 0) { /* rule 11 */
+    if (loop->steps == 0) { /* step model 4.10 */
         int64_t early_ns = work->stage_ns[SS_STAGE_COMPILE] - work->late_compile_ns;
-        track->books[SEGMENT_COMPILE_NS] += early_ns;
+        stage->books[SEGMENT_COMPILE_NS] += early_ns;
         loop->compile_ns += early_ns;
         time_ns -= early_ns;
         work_put(work, SS_STAGE_COMPILE, -early_ns);
@@ -374,83 +401,188 @@ static int64_t cut_out(struct track *track, struct loop *loop, struct step *step
     return time_ns;
 }
 
-static bool is_disturbed(const struct track *track, const struct step *step)
+static bool is_disturbed(const struct loop_stage *stage, const struct item *step)
 {
-    const struct thread *thread = track->thread;
-    const struct model_process_facts *process =
-        &thread->model->processes[thread->process];
-    return (step->work.marks & (WORK_PERTURBED | WORK_UNFINISHED)) ||
-           (track->gap_end_ns > step->start_ns && track->gap_start_ns < step->end_ns) ||
+    const struct thread *thread = stage->thread;
+    const struct model_process_facts *process = &thread->model->processes[thread->process];
+    return (step->work->marks & (WORK_PERTURBED | WORK_UNFINISHED)) ||
+           (stage->missing_end_ns > step->start_ns && stage->missing_start_ns < step->end_ns) ||
            (process->perturbed_end_ns > step->start_ns &&
             process->perturbed_start_ns < step->end_ns);
 }
 
-/* Boyer and Moore: what most have is left over, whatever the others are. */
-static void vote(struct loop *loop, int64_t samples)
+static void count_step(struct loop *loop, const struct item *step, int64_t steps, int64_t time_ns)
 {
-    if (loop->usual_votes == 0) {
-        loop->usual_samples = samples;
-    }
-    loop->usual_votes += samples == loop->usual_samples ? 1 : -1;
-}
-
-void loop_add_step(struct track *track, struct step *step, bool has_end)
-{
-    struct loop *loop = track->loop;
-    balance(loop, step);
-    step->samples = step->samples ? step->samples : step->work.samples;
-    int64_t time_ns = cut_out(track, loop, step);
-    int64_t steps = loop->source == SOURCE_TRAINER && step->work.train_steps > 0
-                        ? step->work.train_steps
-                        : 1;
-    bool counted = has_end && !is_disturbed(track, step);
-    if (!has_end && !loop->synced) {
-        close_window(track, !loop->window_flagged); /* those before it had an end */
-    }
-    if (track->thread->model->seen) {
-        observe_step(track->thread->model, loop, step, steps, time_ns, counted);
-    }
-    calls_book(track, step->end_ns, CALLED_IN_STEP, counted);
-    book_samples(track, step->end_ns, true);
-    track->books[SEGMENT_STEADY_NS] += time_ns;
-    track->cursor_ns = step->end_ns;
     loop->steps += steps;
     loop->step_ns += time_ns;
-    loop->updates += step->work.updates;
-    loop->batches += work_batches(&step->work);
-    loop->samples += step->samples;
-    vote(loop, step->samples / steps);
-    count_epoch(loop, steps, time_ns, step->work.cut_ns[CUT_EVAL]);
-    loop->window_flagged = loop->window_flagged || !counted;
-    add_to_window(track, step, time_ns, step->work.stage_ns, steps);
+    loop_last_part(loop)->steps += steps;
+    loop_last_part(loop)->step_ns += time_ns;
+    loop->updates += step->work->updates;
+    loop->batches += work_batches(step->work);
+    loop->samples += step->of.step.samples;
+    loop_vote(loop, step->of.step.samples / steps);
+    loop_count_epoch(loop, steps, time_ns, step->work->cut_ns[CUT_EVAL]);
 }
 
-static void end_epoch(struct track *track, int64_t now_ns)
+/* The last one that was told before that time. */
+static struct input_source source_before(const struct loop_stage *stage, int64_t time_ns)
 {
-    phase_point(track, now_ns);
-    step_early_end(track, now_ns, false);
-    step_end_turns(track);
-    struct loop *loop = track->loop;
-    count_gap_eval(track);
+    for (uint64_t i = stage->sources; i > 0 && i + LOOP_SOURCES > stage->sources; i--) {
+        const struct told_source *told = &stage->source[(i - 1) % LOOP_SOURCES];
+        if (told->time_ns < time_ns)
+            return told->source;
+    }
+    return (struct input_source){.kind = INPUT_UNKNOWN};
+}
+
+static void take_step(struct loop_stage *stage, struct item *step)
+{
+    struct loop *loop = stage->open;
+    struct work *work = step->work;
+    if (!loop)
+        return;
+    if (loop->steps == 0)
+        loop->batches_from = source_before(stage, step->end_ns);
+    balance(loop, step);
+    step->of.step.samples = step->of.step.samples ? step->of.step.samples : work->samples;
+    int64_t time_ns = cut_out(stage, loop, step);
+    int64_t steps = loop->source == SOURCE_TRAINER && work->train_steps > 0 ? work->train_steps : 1;
+    /* Steps before it wait for its wait: that is the end of all of them. */
+    const bool has_end = step->of.step.has_end ||
+                         (loop->async && loop->window.steps > 0 && (work->marks & WORK_SYNC));
+    bool counted = has_end && !is_disturbed(stage, step);
+    if (!has_end && !loop->synced)
+        close_window(stage, !loop->window_flagged); /* those before it had an end */
+    if (stage->thread->model->seen)
+        observe_step(stage->thread->model, loop, step, steps, time_ns, counted);
+    calls_book(stage->calls, step->end_ns, CALLED_IN_STEP, counted);
+    book_samples(stage, step->end_ns, true);
+    stage->books[SEGMENT_STEADY_NS] += time_ns;
+    stage->cursor_ns = step->end_ns;
+    count_step(loop, step, steps, time_ns);
+    loop->window_flagged = loop->window_flagged || !counted;
+    add_to_window(stage, step, time_ns, steps);
+}
+
+static void take_epoch_begin(struct loop_stage *stage, const struct item *item)
+{
+    struct loop *loop = present_loop(stage, item->start_ns);
+    if (loop) {
+        struct epoch_row row = {.number = (int64_t)item->of.epoch, .start_ns = item->start_ns};
+        loop_count_epoch(loop, 0, 0, item->eval_ns);
+        loop->epochs[loop->epoch_count++ % EPOCHS_KEPT] = row;
+        loop->epoch_open = true;
+    }
+}
+
+static void take_epoch_end(const struct loop_stage *stage, const struct item *item)
+{
+    struct loop *loop = stage->open;
     if (loop && loop->epoch_open) {
-        loop->epochs[(loop->epoch_count - 1) % EPOCHS_KEPT].end_ns = now_ns;
+        loop_count_epoch(loop, 0, 0, item->eval_ns);
+        loop->epochs[(loop->epoch_count - 1) % EPOCHS_KEPT].end_ns = item->end_ns;
         loop->epoch_open = false;
     }
 }
 
-void loop_epoch(struct track *track, const struct item *item)
+/* The step that goes on over missing records is in no statistics. Windows in one step become
+ * one. */
+static void take_missing(struct loop_stage *stage, const struct item *item)
 {
-    if (item->kind == SS_KIND_EPOCH_END) {
-        end_epoch(track, item->end_ns);
+    if (stage->missing_end_ns <= stage->cursor_ns)
+        stage->missing_start_ns = item->start_ns;
+    stage->missing_end_ns = item->end_ns;
+}
+
+static void take_earlier(struct loop_stage *stage, const struct item *item)
+{
+    if (!stage->booked)
+        stage->thread->begin_ns = stage->cursor_ns = item->start_ns;
+}
+
+static void take_plan(struct loop_stage *stage, const struct item *item)
+{
+    memcpy(stage->plan, item->of.plan, sizeof stage->plan);
+    struct loop *loop = stage->open;
+    if (!loop)
         return;
+    memcpy(loop->plan, stage->plan, sizeof stage->plan);
+    loop->plan[0] += loop->plan[0] ? (uint64_t)loop->earlier_steps : 0;
+    loop->plan[1] += loop->plan[1] ? (uint64_t)loop->earlier_epochs : 0;
+}
+
+static void take_fact(struct loop_stage *stage, const struct item *item)
+{
+    switch (item->kind) {
+    case ITEM_PLAN:
+        take_plan(stage, item);
+        break;
+    case ITEM_MISSING:
+        take_missing(stage, item);
+        break;
+    case ITEM_EARLIER:
+        take_earlier(stage, item);
+        break;
+    case ITEM_RECOMPILE:
+        if (stage->open)
+            recompiles_add(&stage->open->recompiles, item->of.text);
+        break;
+    case ITEM_INPUT:
+        if (stage->open)
+            stage->open->input |= item->flags;
+        break;
+    case ITEM_BATCHES:
+        stage->source[stage->sources++ % LOOP_SOURCES] =
+            (struct told_source){item->start_ns, input_source_parse(item->of.text)};
+        break;
+    default:
+        break;
     }
-    step_end_turns(track);
-    struct loop *loop = loop_current(track, item->start_ns);
-    if (loop) {
-        count_gap_eval(track);
-        struct epoch_row row = {.number = (int64_t)item->epoch,
-                                .start_ns = item->start_ns};
-        loop->epochs[loop->epoch_count++ % EPOCHS_KEPT] = row;
-        loop->epoch_open = true;
+}
+
+void loop_item(struct loop_stage *stage, struct item *item)
+{
+    switch (item->kind) {
+    case ITEM_STEP_BEGIN:
+        take_step_begin(stage, item);
+        break;
+    case ITEM_STEP:
+        take_step(stage, item);
+        break;
+    case ITEM_EPOCH_BEGIN:
+        take_epoch_begin(stage, item);
+        break;
+    case ITEM_EPOCH_END:
+        take_epoch_end(stage, item);
+        break;
+    case ITEM_LOOP_BEGIN:
+        take_loop_begin(stage, item);
+        break;
+    case ITEM_LOOP_END:
+        take_loop_end(stage, item);
+        break;
+    case ITEM_LOOP_SPLIT:
+    case ITEM_FLUSH:
+        end_loop(stage);
+        break;
+    case ITEM_SOURCE:
+        take_source(stage, item);
+        break;
+    default:
+        take_fact(stage, item);
+        break;
+    }
+}
+
+void loop_init(struct loop_stage *stage, struct thread *thread, struct call_log *calls)
+{
+    *stage = (struct loop_stage){.thread = thread, .calls = calls, .cursor_ns = thread->begin_ns};
+}
+
+void loop_release(struct loop_stage *stage)
+{
+    for (struct loop *loop = stage->loops, *next; loop; loop = next) {
+        next = loop->next;
+        loop_free(loop);
     }
 }

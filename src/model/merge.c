@@ -1,9 +1,11 @@
 /* Threads do not know each other across processes, so they move over as they are; only numbers of
  * names, processes and lanes change. Everything that is summed up is a sum of integers. */
-#include "model/parts.h"
-
 #include <stdlib.h>
 #include <string.h>
+
+#include "model/loop_data.h"
+#include "model/model_state.h"
+#include "model/thread.h"
 
 struct move {
     struct model *to;
@@ -16,9 +18,9 @@ static void move_loop(const struct move *move, struct loop *loop)
     loop->process += move->processes;
     loop->lane += move->lanes;
     loop->name = move->number[loop->name];
-    for (uint32_t i = 0; i < loop->calls.count; i++) {
+    for (uint32_t i = 0; i < loop->calls.count; i++)
         loop->calls.row[i].name = move->number[loop->calls.row[i].name];
-    }
+    layers_forget_names(loop->layers);
 }
 
 static void move_thread(const struct move *move, struct thread *thread)
@@ -27,19 +29,16 @@ static void move_thread(const struct move *move, struct thread *thread)
     thread->hot_threads = 0;
     thread->process += move->processes;
     thread->lane += move->lanes;
-    for (struct loop *loop = thread->track ? thread->track->loops : NULL; loop;
-         loop = loop->next) {
+    for (struct loop *loop = thread_loops(thread); loop; loop = loop->next)
         move_loop(move, loop);
-    }
 }
 
 static void move_threads(const struct move *move, struct model *from)
 {
     struct model *to = move->to;
     for (uint32_t i = 0; i < from->lane_count; i++) {
-        if (from->lanes[i]) {
+        if (from->lanes[i])
             move_thread(move, from->lanes[i]);
-        }
         to->lanes[to->lane_count++] = from->lanes[i];
         from->lanes[i] = NULL;
     }
@@ -56,9 +55,8 @@ static bool make_process_room(struct model *to, uint32_t more)
 {
     struct model_process_facts *grown =
         realloc(to->processes, ((size_t)to->process_count + more + 1) * sizeof *grown);
-    if (!grown) {
+    if (!grown)
         return false;
-    }
     to->processes = grown;
     return true;
 }
@@ -67,9 +65,8 @@ static bool make_lane_room(struct model *to, uint32_t more)
 {
     struct thread **grown =
         realloc(to->lanes, ((size_t)to->lane_count + more + 1) * sizeof(struct thread *));
-    if (!grown) {
+    if (!grown)
         return false;
-    }
     to->lanes = grown;
     return true;
 }
@@ -77,10 +74,8 @@ static bool make_lane_room(struct model *to, uint32_t more)
 static void add_sums(struct model *to, const struct model *from)
 {
     if (from->records) {
-        to->first_ns =
-            to->records && to->first_ns < from->first_ns ? to->first_ns : from->first_ns;
-        to->last_ns =
-            to->records && to->last_ns > from->last_ns ? to->last_ns : from->last_ns;
+        to->first_ns = to->records && to->first_ns < from->first_ns ? to->first_ns : from->first_ns;
+        to->last_ns = to->records && to->last_ns > from->last_ns ? to->last_ns : from->last_ns;
     }
     to->records += from->records;
     to->spans += from->spans;
@@ -104,6 +99,7 @@ int model_merge(struct model *to, struct model *from)
                    from->process_count * sizeof *to->processes);
         }
         to->process_count += from->process_count;
+        from->process_count = 0;
         move_threads(&move, from);
         add_sums(to, from);
         hot_merge(&to->hot, &from->hot, move.processes);

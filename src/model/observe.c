@@ -1,9 +1,13 @@
-#include "model/parts.h"
+#include "model/observe.h"
 
 #include <string.h>
 
-void model_observe(struct model *model,
-                   void (*seen)(void *context, const struct model_step *step),
+#include "model/item.h"
+#include "model/loop_data.h"
+#include "model/model_state.h"
+#include "model/thread.h"
+
+void model_observe(struct model *model, void (*seen)(void *context, const struct model_step *step),
                    void *context)
 {
     model->seen = seen;
@@ -20,12 +24,11 @@ void model_observe_windows(struct model *model,
 
 static int64_t present_epoch(const struct loop *loop)
 {
-    return loop->epoch_open ? loop->epochs[(loop->epoch_count - 1) % EPOCHS_KEPT].number
-                            : -1;
+    return loop->epoch_open ? loop->epochs[(loop->epoch_count - 1) % EPOCHS_KEPT].number : -1;
 }
 
-void observe_step(const struct model *model, const struct loop *loop,
-                  const struct step *step, int64_t steps, int64_t time_ns, bool counted)
+void observe_step(const struct model *model, const struct loop *loop, const struct item *step,
+                  int64_t steps, int64_t time_ns, bool counted)
 {
     const struct model_step seen = {.process = loop->process,
                                     .lane = loop->lane,
@@ -36,47 +39,40 @@ void observe_step(const struct model *model, const struct loop *loop,
                                     .start_ns = step->start_ns,
                                     .time_ns = time_ns,
                                     .end_ns = step->end_ns,
-                                    .stage_ns = step->work.stage_ns,
+                                    .stage_ns = step->work->stage_ns,
                                     .epoch = present_epoch(loop),
-                                    .samples = step->samples,
+                                    .samples = step->of.step.samples,
                                     .source = loop->source,
                                     .counted = counted};
     model->seen(model->seen_context, &seen);
 }
 
-void observe_window(const struct track *track, bool counted)
+void observe_window(const struct model *model, const struct loop *loop, int64_t end_ns,
+                    bool counted)
 {
-    const struct model *model = track->thread->model;
-    const struct loop *loop = track->loop;
-    const struct model_window seen = {
-        .loop = {loop->process, loop->lane, loop_first_ns(loop)},
-        .steps_done = loop->steps,
-        .end_ns = track->cursor_ns,
-        .window = &loop->window,
-        .counted = counted};
+    const struct model_window seen = {.loop = {loop->process, loop->lane, loop_first_ns(loop)},
+                                      .steps_done = loop->steps,
+                                      .end_ns = end_ns,
+                                      .window = &loop->window,
+                                      .counted = counted};
     model->seen_window(model->window_context, &seen);
 }
 
-static const struct loop *find_in(const struct thread *thread,
-                                  const struct model_loop_key *key)
+static const struct loop *find_in(const struct thread *thread, const struct model_loop_key *key)
 {
-    const struct loop *loop = thread && thread->track ? thread->track->loops : NULL;
+    const struct loop *loop = thread ? thread_loops(thread) : NULL;
     while (loop && (loop->process != key->process || loop->lane != key->lane ||
-                    loop_first_ns(loop) != key->begin_ns)) {
+                    loop_first_ns(loop) != key->begin_ns))
         loop = loop->next;
-    }
     return loop;
 }
 
-const struct loop *observe_find(const struct model *model,
-                                const struct model_loop_key *key)
+const struct loop *observe_find(const struct model *model, const struct model_loop_key *key)
 {
     const struct loop *loop =
         key->lane < model->lane_count ? find_in(model->lanes[key->lane], key) : NULL;
-    for (const struct thread *thread = model->ended; !loop && thread;
-         thread = thread->next) {
+    for (const struct thread *thread = model->ended; !loop && thread; thread = thread->next)
         loop = find_in(thread, key);
-    }
     return loop;
 }
 
@@ -84,9 +80,8 @@ bool model_loop_totals(const struct model *model, const struct model_loop_key *k
                        struct loop_totals *out)
 {
     const struct loop *loop = observe_find(model, key);
-    if (!loop) {
+    if (!loop)
         return false;
-    }
     *out = (struct loop_totals){.eval_ns = loop->cut_ns[CUT_EVAL],
                                 .infer_ns = loop->cut_ns[CUT_INFER],
                                 .checkpoint_ns = loop->cut_ns[CUT_CHECKPOINT],
@@ -96,16 +91,13 @@ bool model_loop_totals(const struct model *model, const struct model_loop_key *k
     return true;
 }
 
-bool model_loop_epoch(const struct model *model, const struct model_loop_key *key,
-                      int64_t index, struct loop_epoch *out)
+bool model_loop_epoch(const struct model *model, const struct model_loop_key *key, int64_t index,
+                      struct loop_epoch *out)
 {
     const struct loop *loop = observe_find(model, key);
-    if (!loop || index < 0 || index >= loop->epoch_count ||
-        index < loop->epoch_count - EPOCHS_KEPT) {
+    if (!loop || index < 0 || index >= loop->epoch_count || index < loop->epoch_count - EPOCHS_KEPT)
         return false;
-    }
     const struct epoch_row *row = &loop->epochs[index % EPOCHS_KEPT];
-    *out = (struct loop_epoch){row->number, row->start_ns, row->end_ns, row->steps,
-                               row->eval_ns};
+    *out = (struct loop_epoch){row->number, row->start_ns, row->end_ns, row->steps, row->eval_ns};
     return row->end_ns > 0;
 }

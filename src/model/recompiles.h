@@ -1,4 +1,5 @@
-/* Functions of a loop that were compiled again, as marks tell it: "FUNCTION (FILE:LINE): REASON". */
+/* Functions of a loop that were compiled again, as marks tell it: "FUNCTION (FILE:LINE):
+ * REASON". */
 #ifndef MODEL_RECOMPILES_H
 #define MODEL_RECOMPILES_H
 
@@ -20,7 +21,6 @@ struct recompiles {
 void recompiles_add(struct recompiles *recompiles, struct ss_text mark);
 
 /* The one of that name that was compiled most often, of all if the name is ""; NULL: none. */
-const struct recompiled *recompiles_most(const struct recompiles *recompiles,
-                                         const char *name);
+const struct recompiled *recompiles_most(const struct recompiles *recompiles, const char *name);
 
 #endif

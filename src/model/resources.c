@@ -15,9 +15,8 @@ void resources_release(struct resources *resources)
 {
     for (struct resource_set *set = resources->sets, *next; set; set = next) {
         next = set->next;
-        for (size_t i = 0; i < set->row_count; i++) {
+        for (size_t i = 0; i < set->row_count; i++)
             free(set->rows[i]);
-        }
         free(set->rows);
         free(set);
     }
@@ -27,9 +26,8 @@ void resources_release(struct resources *resources)
 static struct resource_set *set_of(struct resources *resources, uint32_t process)
 {
     struct resource_set *set = resources->sets;
-    while (set && set->process != process) {
+    while (set && set->process != process)
         set = set->next;
-    }
     if (!set && (set = calloc(1, sizeof *set))) {
         set->process = process;
         set->width_ns = first_width_ns;
@@ -39,25 +37,23 @@ static struct resource_set *set_of(struct resources *resources, uint32_t process
     return set;
 }
 
-void resources_name(struct resources *resources, uint32_t process,
-                    const struct ss_record *record)
+void resources_name(struct resources *resources, uint32_t process, const struct ss_record *record)
 {
     const struct ss_text text = record->u.text.a;
     for (unsigned i = 0; i < SS_COUNTER_IDS; i++) {
         if (text.size != strlen(counter_table[i].text) ||
-            memcmp(text.data, counter_table[i].text, text.size) != 0) {
+            memcmp(text.data, counter_table[i].text, text.size) != 0)
             continue;
-        }
         struct resource_set *set = set_of(resources, process);
         const size_t names = set ? sizeof set->counter_of_name / sizeof(uint16_t) : 0;
-        if (record->name < names && !set->counter_of_name[record->name]) {
+        if (record->name < names && !set->counter_of_name[record->name])
             set->counter_of_name[record->name] = (uint16_t)(i + 1);
-        }
         return;
     }
 }
 
-/* Rows are few, and come in the same order each time: the search starts behind the last one found. */
+/* Rows are few, and come in the same order each time: the search starts behind the last one
+ * found. */
 static struct resource_row *find_row(const struct resource_set *set, size_t *hint,
                                      enum ss_counter_id counter, uint64_t subject)
 {
@@ -78,19 +74,16 @@ static struct resource_row *oldest_process(const struct resource_set *set, int64
     for (size_t i = 0; i < set->row_count; i++) {
         struct resource_row *row = set->rows[i];
         if (counter_table[row->counter].subject == SS_SUBJECT_PID &&
-            now_ns - row->last_ns > ended_after_ns &&
-            (!oldest || row->last_ns < oldest->last_ns)) {
+            now_ns - row->last_ns > ended_after_ns && (!oldest || row->last_ns < oldest->last_ns))
             oldest = row;
-        }
     }
     return oldest;
 }
 
 static bool make_room(struct resource_set *set)
 {
-    if (set->row_count < set->row_capacity) {
+    if (set->row_count < set->row_capacity)
         return true;
-    }
     const size_t capacity = set->row_capacity ? set->row_capacity * 2 : 64;
     struct resource_row **grown =
         capacity > RESOURCE_ROWS_MOST
@@ -107,9 +100,8 @@ static struct resource_row *add_row(struct resource_set *set, enum ss_counter_id
                                     uint64_t subject, int64_t now_ns)
 {
     struct resource_row *row = NULL;
-    if (make_room(set) && (row = malloc(sizeof *row))) {
+    if (make_room(set) && (row = malloc(sizeof *row)))
         set->rows[set->row_count++] = row;
-    }
     row = row ? row : oldest_process(set, now_ns);
     if (row) {
         memset(row, 0, sizeof *row);
@@ -143,8 +135,8 @@ static void widen(struct resource_set *set)
 }
 
 /* Spreads `rate` a nanosecond over the time since the row's last sample. */
-static void spread(const struct resource_set *set, struct resource_row *row,
-                   int64_t until_ns, double rate)
+static void spread(const struct resource_set *set, struct resource_row *row, int64_t until_ns,
+                   double rate)
 {
     for (int64_t from_ns = row->last_ns; from_ns < until_ns;) {
         const int64_t number = (from_ns - set->origin_ns) / set->width_ns;
@@ -152,16 +144,15 @@ static void spread(const struct resource_set *set, struct resource_row *row,
         const int64_t to_ns = end_ns < until_ns ? end_ns : until_ns;
         const double part_ns = (double)(to_ns - from_ns);
         const struct resource_cell one = {rate * part_ns, part_ns, rate, rate};
-        if (number >= RESOURCE_CELLS) { /* the very end of the last one */
+        if (number >= RESOURCE_CELLS) /* the very end of the last one */
             break;
-        }
         cell_add(&row->cell[number], &one);
         from_ns = to_ns;
     }
 }
 
-/* A value holds until the next one. What a total gained is spread evenly; one that goes back was set to 0
- * by somebody: what it gained is not known. */
+/* A value holds until the next one. What a total gained is spread evenly; one that goes back was
+ * set to 0 by somebody: what it gained is not known. */
 static void row_add(struct resource_set *set, struct resource_row *row, int64_t time_ns,
                     double value)
 {
@@ -182,8 +173,7 @@ static void row_add(struct resource_set *set, struct resource_row *row, int64_t 
 }
 
 /* It had a value until now. */
-static void row_end(const struct resource_set *set, struct resource_row *row,
-                    int64_t time_ns)
+static void row_end(const struct resource_set *set, struct resource_row *row, int64_t time_ns)
 {
     if (!row->is_missing && time_ns > row->last_ns &&
         counter_table[row->counter].kind == SS_COUNTER_GAUGE) {
@@ -193,42 +183,33 @@ static void row_end(const struct resource_set *set, struct resource_row *row,
     row->is_missing = true;
 }
 
-int resources_sample(struct resources *resources, uint32_t process,
-                     const struct ss_record *record)
+int resources_sample(struct resources *resources, uint32_t process, const struct ss_record *record)
 {
     struct resource_set *set = set_of(resources, process);
     const size_t names = set ? sizeof set->counter_of_name / sizeof(uint16_t) : 0;
     const uint16_t known = record->name < names ? set->counter_of_name[record->name] : 0;
-    if (!known) {
+    if (!known)
         return -1;
-    }
     const enum ss_counter_id counter = (enum ss_counter_id)(known - 1);
-    if (set->state[counter] != SS_SYSTEM_VALUE + 1) {
+    if (set->state[counter] != SS_SYSTEM_VALUE + 1)
         set->state[counter] = (uint8_t)((record->flags & 3) + 1);
-    }
-    if (record->time_ns <= 0 || record->time_ns > latest_ns) {
+    if (record->time_ns <= 0 || record->time_ns > latest_ns)
         return (int)counter;
-    }
-    if (set->origin_ns == 0) {
+    if (set->origin_ns == 0)
         set->origin_ns = record->time_ns;
-    }
-    if (record->time_ns < set->origin_ns) {
+    if (record->time_ns < set->origin_ns)
         return (int)counter;
-    }
-    while ((record->time_ns - set->origin_ns) / set->width_ns >= RESOURCE_CELLS) {
+    while ((record->time_ns - set->origin_ns) / set->width_ns >= RESOURCE_CELLS)
         widen(set);
-    }
     struct resource_row *row = find_row(set, &set->hint, counter, record->subject);
     if (record->flags != SS_SYSTEM_VALUE) {
-        if (row) {
+        if (row)
             row_end(set, row, record->time_ns);
-        }
     } else if (isfinite(record->u.value)) {
         row = row ? row : add_row(set, counter, record->subject, record->time_ns);
         set->unplaced += !row;
-        if (row) {
+        if (row)
             row_add(set, row, record->time_ns, record->u.value);
-        }
     }
     return (int)counter;
 }
@@ -254,9 +235,8 @@ static int64_t later(int64_t a, int64_t b)
     return a > b ? a : b;
 }
 
-struct resource_answer resources_ask(const struct resource_set *set,
-                                     const struct resource_row *row, int64_t from_ns,
-                                     int64_t to_ns)
+struct resource_answer resources_ask(const struct resource_set *set, const struct resource_row *row,
+                                     int64_t from_ns, int64_t to_ns)
 {
     double sum = 0, weight = 0, known_ns = 0;
     struct resource_answer answer = {NAN, NAN, NAN, 0};
@@ -267,9 +247,8 @@ struct resource_answer resources_ask(const struct resource_set *set,
         const int64_t end_ns = earlier(cell_ns + set->width_ns, row->last_ns + 1);
         const int64_t low = later(begin_ns, from_ns);
         const int64_t high = earlier(end_ns, to_ns);
-        if (cell->weight <= 0 || high <= low) {
+        if (cell->weight <= 0 || high <= low)
             continue;
-        }
         const double part = (double)(high - low) / (double)(end_ns - begin_ns);
         sum += part * cell->sum;
         weight += part * cell->weight;

@@ -1,8 +1,8 @@
-/* System samples over time, in bounded memory: of each counter and subject 128 cells of one width, which
- * doubles when the run gets longer than they reach. Sums over cells are exact; of a cell that a question
- * covers in part, that part counts. A value holds until the next sample; what a total gained between two
- * samples is spread evenly between them. Rows of processes that have ended give way when there is no
- * room for another. */
+/* System samples over time, in bounded memory: of each counter and subject 128 cells of one width,
+ * which doubles when the run gets longer than they reach. Sums over cells are exact; of a cell that
+ * a question covers in part, that part counts. A value holds until the next sample; what a total
+ * gained between two samples is spread evenly between them. Rows of processes that have ended give
+ * way when there is no room for another. */
 #ifndef MODEL_RESOURCES_H
 #define MODEL_RESOURCES_H
 
@@ -47,23 +47,20 @@ struct resources {
 void resources_release(struct resources *resources);
 
 /* A name of a supervisor's file. */
-void resources_name(struct resources *resources, uint32_t process,
-                    const struct ss_record *record);
+void resources_name(struct resources *resources, uint32_t process, const struct ss_record *record);
 
 /* A SYSTEM record; gives the counter, or -1 if it is none of ours. */
-int resources_sample(struct resources *resources, uint32_t process,
-                     const struct ss_record *record);
+int resources_sample(struct resources *resources, uint32_t process, const struct ss_record *record);
 
 /* Moves all of `from` to `to`; processes of `from` are numbered after `processes`. */
 void resources_merge(struct resources *to, struct resources *from, uint32_t processes);
 
-/* From one time to another: the mean of values, or what a total gained each nanosecond; the smallest and
- * largest of these; NAN if nothing is known of that time. */
+/* From one time to another: the mean of values, or what a total gained each nanosecond; the
+ * smallest and largest of these; NAN if nothing is known of that time. */
 struct resource_answer {
     double mean, min, max, known_ns;
 };
-struct resource_answer resources_ask(const struct resource_set *set,
-                                     const struct resource_row *row, int64_t from_ns,
-                                     int64_t to_ns);
+struct resource_answer resources_ask(const struct resource_set *set, const struct resource_row *row,
+                                     int64_t from_ns, int64_t to_ns);
 
 #endif

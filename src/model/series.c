@@ -12,9 +12,8 @@ int series_init(struct series *series, uint64_t source)
 {
     memset(series, 0, sizeof *series);
     series->parts = calloc((size_t)CELLS_ROWS * SERIES_PARTS, sizeof *series->parts);
-    if (!series->parts) {
+    if (!series->parts)
         return SS_E_NOMEM;
-    }
     cells_init(&series->cells, series->parts, SERIES_PARTS);
     spikes_init(&series->spikes);
     sample_init(&series->sample, source);
@@ -24,16 +23,14 @@ int series_init(struct series *series, uint64_t source)
 
 static void release_chunk(struct sketch *chunk)
 {
-    for (int i = 0; i < SERIES_SKETCHES; i++) {
+    for (int i = 0; i < SERIES_SKETCHES; i++)
         sketch_release(&chunk[i]);
-    }
 }
 
 void series_release(struct series *series)
 {
-    for (int i = 0; i < SERIES_CHUNKS; i++) {
+    for (int i = 0; i < SERIES_CHUNKS; i++)
         release_chunk(series->chunk[i]);
-    }
     free(series->parts);
     series->parts = NULL;
 }
@@ -67,20 +64,17 @@ static void note_slow(struct series *series, const struct series_window *window)
 {
     int64_t time_ns = a_step(window->time_ns, window->steps);
     int at = series->slow_count;
-    if (at == SERIES_SLOWEST && series->slowest[at - 1].time_ns >= time_ns) {
+    if (at == SERIES_SLOWEST && series->slowest[at - 1].time_ns >= time_ns)
         return;
-    }
     at -= at == SERIES_SLOWEST;
-    for (; at > 0 && series->slowest[at - 1].time_ns < time_ns; at--) {
+    for (; at > 0 && series->slowest[at - 1].time_ns < time_ns; at--)
         series->slowest[at] = series->slowest[at - 1];
-    }
     struct slow_step *slow = &series->slowest[at];
     slow->number = series->steps;
     slow->start_ns = window->start_ns;
     slow->time_ns = time_ns;
-    for (int i = 0; i < SS_STAGE_COUNT; i++) {
+    for (int i = 0; i < SS_STAGE_COUNT; i++)
         slow->stage_ns[i] = window->stage_ns[i] / window->steps;
-    }
     series->slow_count += series->slow_count < SERIES_SLOWEST;
 }
 
@@ -98,9 +92,8 @@ bool series_add(struct series *series, const struct series_window *window)
                                       .parts = parts};
     cells_add(&series->cells, &cell);
     note_slow(series, window);
-    const double step_ns = window->steps == 1
-                               ? (double)window->time_ns
-                               : (double)window->time_ns / (double)window->steps;
+    const double step_ns = window->steps == 1 ? (double)window->time_ns
+                                              : (double)window->time_ns / (double)window->steps;
     (void)spikes_add(&series->spikes, series->steps, step_ns);
     sample_add(&series->sample, series->steps, step_ns);
     series->steps += window->steps;
@@ -110,17 +103,14 @@ bool series_add(struct series *series, const struct series_window *window)
     sketch_add_n(&chunk[SERIES_STEP], a_step(window->time_ns, window->steps), times);
     for (uint32_t left = window->stages; left; left &= left - 1) {
         const int i = LOWEST_BIT(left);
-        if (window->stage_ns[i] != 0) { /* 0 is filled in when quantiles are asked for */
+        if (window->stage_ns[i] != 0) /* 0 is filled in when quantiles are asked for */
             sketch_add_n(&chunk[i], a_step(window->stage_ns[i], window->steps), times);
-        }
     }
-    if (++series->chunk_windows < series->chunk_size) {
+    if (++series->chunk_windows < series->chunk_size)
         return false;
-    }
     series->chunk_windows = 0;
-    if (++series->chunks < SERIES_CHUNKS) {
+    if (++series->chunks < SERIES_CHUNKS)
         return false;
-    }
     merge_chunks(series);
     return true;
 }
@@ -138,15 +128,13 @@ static void add_head(const struct series *series, int64_t from, int64_t to, int 
     to = to < cells->windows ? to : cells->windows;
     for (int64_t i = from; i < to && i < CELLS_HEAD; i++) {
         const struct cell *window = &cells->head[i];
-        int64_t ns = column == SERIES_STEP
-                         ? window->time_ns
-                         : cells->parts[(CELLS_MAX + i) * SERIES_PARTS + column];
+        int64_t ns = column == SERIES_STEP ? window->time_ns
+                                           : cells->parts[(CELLS_MAX + i) * SERIES_PARTS + column];
         sketch_add_n(out, ns / window->steps, (uint64_t)window->steps);
     }
 }
 
-void series_merge_from(const struct series *series, int64_t start, int column,
-                       struct sketch *out)
+void series_merge_from(const struct series *series, int64_t start, int column, struct sketch *out)
 {
     int chunk = series_chunk_from(series, start);
     uint64_t steps = 0;
@@ -154,8 +142,7 @@ void series_merge_from(const struct series *series, int64_t start, int column,
         sketch_merge(out, &series->chunk[i][column]);
         steps += series->chunk[i][SERIES_STEP].count;
     }
-    if (steps > out->count) { /* steps without this stage took 0 of it */
+    if (steps > out->count) /* steps without this stage took 0 of it */
         sketch_add_n(out, 0, steps - out->count);
-    }
     add_head(series, start, chunk * series->chunk_size, column, out);
 }

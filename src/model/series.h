@@ -31,9 +31,8 @@ struct series {
     struct cells cells;
     int64_t *parts;
     struct sketch chunk[SERIES_CHUNKS][SERIES_SKETCHES];
-    int chunks; /* full ones; chunk[chunks] is being filled */
-    int64_t chunk_size,
-        chunk_windows; /* windows of a full chunk, of the one being filled */
+    int chunks;                        /* full ones; chunk[chunks] is being filled */
+    int64_t chunk_size, chunk_windows; /* windows of a full chunk, of the one being filled */
     int64_t steps;
     struct spikes spikes;
     struct sample sample;
@@ -62,7 +61,6 @@ int series_chunk_from(const struct series *series, int64_t start);
 
 /* Adds a column of the windows from `start` on to `out`, which the caller releases: whole chunks,
  * and what is before the first of them as far as it is kept singly. */
-void series_merge_from(const struct series *series, int64_t start, int column,
-                       struct sketch *out);
+void series_merge_from(const struct series *series, int64_t start, int column, struct sketch *out);
 
 #endif

@@ -1,413 +1,517 @@
-/* Which phases make a step: rules 2, 3, 4 and 5. The open step has its update; what follows it is
- * the next one, if its own update is by the optimizer or function that made the loop's first. */
-#include "model/parts.h"
+#include "model/step.h"
 
-#include <string.h>
+#include "model/loop.h"
 
-static void start_step(struct step *step, int64_t start_ns)
+enum {
+    FOREIGN_DECIDE = 16, /* updates in a row by owners that the loop did not have: a new loop */
+    WAITING_MOST = TURNS_DECIDE + FOREIGN_DECIDE
+};
+
+/* Evaluation outside steps that is in no epoch yet. */
+static int64_t tell_eval(struct step_stage *stage)
 {
-    step->start_ns = step->last_end_ns = start_ns;
-    step->end_ns = 0;
-    step->samples = 0;
-    work_clear(&step->work);
+    const int64_t eval_ns = stage->outside.cut_ns[CUT_EVAL];
+    const int64_t more_ns = eval_ns > stage->told_ns ? eval_ns - stage->told_ns : 0;
+    stage->told_ns = eval_ns;
+    return more_ns;
+}
+
+/* Hands on an item with what was in no step before it. */
+static void pass_with_outside(struct step_stage *stage, struct item *item)
+{
+    item->before = &stage->outside;
+    item->eval_ns = tell_eval(stage);
+    loop_item(stage->next, item);
+    work_clear(&stage->outside);
+    stage->told_ns = 0;
+}
+
+static void clear_tail(struct step_stage *stage, struct work *to)
+{
+    work_add(to, &stage->tail);
+    work_clear(&stage->tail);
+}
+
+static void complete(struct step_stage *stage, int64_t end_ns, bool has_end)
+{
+    stage->has_open = false;
+    clear_tail(stage, has_end ? &stage->open.work : &stage->outside);
+    stage->open.item.end_ns = end_ns;
+    stage->open.item.of.step.has_end = has_end;
+    loop_item(stage->next, &stage->open.item);
+}
+
+static void open_step(struct step_stage *stage, const struct item *step)
+{
+    struct item begin = {.kind = ITEM_STEP_BEGIN, .start_ns = step->start_ns};
+    held_set(&stage->open, step);
+    stage->has_open = true;
+    pass_with_outside(stage, &begin);
 }
 
 /* Train calls of others make no steps of their own. */
-static void absorb(struct step *step, const struct step *next)
+static void absorb(struct held *step, const struct item *next)
 {
     const int64_t train_steps = step->work.train_steps;
-    work_add(&step->work, &next->work);
+    work_add(&step->work, next->work);
     step->work.train_steps = train_steps;
-    step->last_end_ns = next->last_end_ns;
-}
-
-static void complete(struct track *track, int64_t end_ns, bool has_end)
-{
-    track->has_step = false;
-    track->step.end_ns = end_ns;
-    loop_add_step(track, &track->step, has_end);
-}
-
-static void open_step(struct track *track, const struct step *step)
-{
-    track->step = *step;
-    track->has_step = loop_open_step(track, step->start_ns);
+    step->item.of.step.last_ns = next->of.step.last_ns;
 }
 
 static enum step_source source_of(const struct work *work)
 {
     return work->marks & WORK_TRAIN_CALL  ? SOURCE_TRAINER
            : work->marks & WORK_OPTIMIZER ? SOURCE_UPDATES
+           : work->marks & WORK_GRADIENT  ? SOURCE_GRADIENTS
                                           : SOURCE_JIT;
 }
 
-static enum step_source present_source(const struct track *track)
-{
-    return track->loop ? track->loop->source : SOURCE_NONE;
-}
-
 /* Whether the update in this work makes steps here; a source that loses only refines stages. */
-static bool is_update(const struct track *track, const struct work *work)
+static bool is_update(const struct step_stage *stage, const struct work *work)
 {
-    return (work->marks & WORK_UPDATE) && source_of(work) >= present_source(track);
+    return (work->marks & WORK_UPDATE) && source_of(work) >= stage->source;
 }
 
-/* Whether it matters by whom updates are: optimizers, and functions that train. A trainer that announces
- * its loop knows itself what a step is. */
-static bool tells_owners_apart(const struct loop *loop)
+/* Whether it matters by whom updates are: optimizers, and functions that train. A trainer that
+ * announces its loop knows itself what a step is. */
+static bool tells_owners_apart(const struct step_stage *stage)
 {
-    return loop->owner_count > 0 &&
-           (loop->source == SOURCE_UPDATES ||
-            (loop->source == SOURCE_TRAINER && !loop->explicit_begin));
+    return stage->owners.count > 0 && (stage->source == SOURCE_UPDATES ||
+                                       (stage->source == SOURCE_TRAINER && !stage->announced));
 }
 
-/* Rule 5 is for loops that nobody announced. */
-static bool is_foreign(const struct track *track, const struct work *work)
+static bool is_foreign(const struct step_stage *stage, const struct work *work)
 {
-    const struct loop *loop = track->loop;
-    return loop && !loop->explicit_begin && tells_owners_apart(loop) &&
-           source_of(work) == loop->source && !loop_has_owner(loop, work->update_owner);
+    return !stage->announced && tells_owners_apart(stage) && source_of(work) == stage->source &&
+           !owners_have(&stage->owners, work->update_owner);
 }
 
-/* What so many updates have shown stays so for a while: data that ends in the middle of an iteration, which begins
- * anew then, is no other way to train. */
-static void note_turn(struct loop *loop, uint32_t owner)
+/* Several functions train, and so far strictly by turns: whether each call is a step is not known
+ * yet. */
+static bool is_undecided(const struct step_stage *stage)
 {
-    loop->repeats = loop->last_owner == owner ? loop->repeats + 1 : 0;
-    loop->out_of_turn =
-        loop->out_of_turn ||
-        loop->repeats >= (loop->turns < TURNS_DECIDE ? 1 : REPEATS_DECIDE);
-    loop->last_owner = owner;
-    loop->turns += loop->turns < TURNS_DECIDE;
+    return stage->source == SOURCE_TRAINER && tells_owners_apart(stage) &&
+           owners_undecided(&stage->owners);
 }
 
-/* A start counts only if the next update is by whom the loop's first was (rule 3). Of functions only while they
- * train strictly by turns: a script may also have one of its own for each tenth step. */
-static bool is_counted(const struct loop *loop, const struct work *work)
+/* A start counts only if the next update is by the owner of the loop's first (step model 3.3). Of
+ * functions only while they train strictly by turns: a script may also have one of its own for each
+ * tenth step. */
+static bool is_counted(const struct step_stage *stage, const struct work *work)
 {
-    return !tells_owners_apart(loop) || loop->owners[0] == work->update_owner ||
-           (loop->source == SOURCE_TRAINER && loop->out_of_turn);
+    return !tells_owners_apart(stage) || stage->owners.owner[0] == work->update_owner ||
+           (stage->source == SOURCE_TRAINER && stage->owners.out_of_turn);
 }
 
-/* Work outside of steps, as that of a step that does not count. */
-static void drop_step(struct track *track, bool *has_step, const struct step *step)
+/* Work outside steps, as that of a step that does not count. */
+static void drop_step(struct step_stage *stage, bool *has_step, const struct held *step)
 {
     if (*has_step) {
+        if (step == &stage->open)
+            clear_tail(stage, &stage->outside);
         *has_step = false;
-        work_add(&track->gap, &step->work);
+        work_add(&stage->outside, &step->work);
     }
 }
 
-/* The first of a better source: all that was counted before is start-up. */
-static void raise_source(struct track *track, enum step_source source)
+/* What was before a step that waited is outside, as it would have been without waiting. */
+static void return_before(struct step_stage *stage, const struct item *step)
 {
-    if (source > present_source(track)) {
-        drop_step(track, &track->has_step, &track->step);
-        for (int i = 0; i < track->waiting_count; i++) {
-            work_add(&track->gap, &track->waiting[i].gap);
-            work_add(&track->gap, &track->waiting[i].step.work);
-            track->gap_eval_ns += track->waiting[i].gap_eval_ns;
-        }
-        track->waiting_count = track->foreign_count = 0;
-        loop_raise_source(track, source);
+    work_add(&stage->outside, step->before);
+    stage->told_ns += step->eval_ns;
+}
+
+/* A loop that has made enough steps in its own way has been one, and is over. */
+static void end_own_loop(struct step_stage *stage)
+{
+    struct item split = {.kind = ITEM_LOOP_SPLIT};
+    if (stage->has_open)
+        complete(stage, stage->open.item.of.step.last_ns, false);
+    loop_item(stage->next, &split);
+}
+
+static void drop_waiting(struct step_stage *stage)
+{
+    for (uint32_t i = 0; i < stage->waiting.count; i++) {
+        return_before(stage, &stage->waiting.entry[i].item);
+        work_add(&stage->outside, &stage->waiting.entry[i].work);
     }
+    stage->waiting.count = stage->foreign = 0;
+}
+
+/* The first of a better source: what was counted before is start-up, or another loop (step model
+ * 3.1). */
+static void raise_source(struct step_stage *stage, enum step_source source, int64_t now_ns)
+{
+    struct item raised = {.kind = ITEM_SOURCE, .owner = source, .start_ns = now_ns};
+    if (source <= stage->source)
+        return;
+    if (!stage->announced && stage->source != SOURCE_JIT &&
+        loop_steps(stage->next) >= FOREIGN_DECIDE)
+        end_own_loop(stage);
+    drop_step(stage, &stage->has_open, &stage->open);
+    drop_waiting(stage);
+    stage->owners = (struct owners){0};
+    stage->source = source;
+    loop_item(stage->next, &raised);
 }
 
 /* A start with its update. It becomes the open step, or is part of the one that is open. */
-static void take_update(struct track *track, const struct step *next)
+static void take_update(struct step_stage *stage, const struct item *next)
 {
-    struct loop *loop = loop_current(track, next->start_ns);
-    if (!loop) {
-        return;
-    }
-    raise_source(track, source_of(&next->work));
-    track->saw_update = true;
-    note_turn(loop, next->work.update_owner);
-    if (is_counted(loop, &next->work)) {
-        if (track->has_step) {
-            complete(track, next->start_ns, true);
-        }
-        open_step(track, next);
-    } else if (track->has_step) {
-        absorb(&track->step, next);
+    raise_source(stage, source_of(next->work), next->start_ns);
+    owners_note(&stage->owners, next->work->update_owner);
+    if (is_counted(stage, next->work)) {
+        if (stage->has_open)
+            complete(stage, next->start_ns, true);
+        open_step(stage, next);
+    } else if (stage->has_open) {
+        absorb(&stage->open, next);
     } else {
-        work_add(&track->gap, &next->work);
+        work_add(&stage->outside, next->work);
     }
-    loop_add_owner(loop, next->work.update_owner);
-    if (track->has_step && next->end_ns) {
-        complete(track, next->end_ns, true);
-    }
+    owners_add(&stage->owners, next->work->update_owner);
+    if (stage->has_open && next->end_ns)
+        complete(stage, next->end_ns, true);
 }
 
-/* Whether somebody has two updates in a row, in what waits and with the one before it. */
-static bool is_out_of_turn(const struct track *track, int count)
+/* Whether one of the owners has two updates in a row, in what waits and with the one before it. */
+static bool is_out_of_turn(const struct step_stage *stage, uint32_t count)
 {
-    uint32_t last = track->loop ? track->loop->last_owner : 0;
-    for (int i = 0; i < count; i++) {
-        const uint32_t owner = track->waiting[i].step.work.update_owner;
-        if (owner == last) {
+    uint32_t last = stage->owners.last;
+    for (uint32_t i = 0; i < count; i++) {
+        const uint32_t owner = stage->waiting.entry[i].work.update_owner;
+        if (owner == last)
             return true;
-        }
         last = owner;
     }
     return false;
 }
 
-static void put_before(struct waiting_update *update, const struct work *gap,
-                       int64_t gap_eval_ns)
+struct retake {
+    struct step_stage *stage;
+    bool out_of_turn;
+};
+
+static void retake_one(void *to, struct item *step)
 {
-    struct work all = *gap;
-    work_add(&all, &update->gap);
-    update->gap = all;
-    update->gap_eval_ns += gap_eval_ns;
+    const struct retake *retake = to;
+    return_before(retake->stage, step);
+    if (retake->out_of_turn)
+        owners_break_turn(&retake->stage->owners);
+    take_update(retake->stage, step);
+}
+
+static void clear_outside(struct step_stage *stage)
+{
+    work_clear(&stage->outside);
+    stage->told_ns = 0;
+}
+
+/* What was seen before the oldest update that waits. */
+static void put_before(struct step_stage *stage, struct held *oldest)
+{
+    return_before(stage, &oldest->item);
+    oldest->before = stage->outside;
+    oldest->item.eval_ns = stage->told_ns;
+    clear_outside(stage);
 }
 
 /* The first ones once more, now that it is known what those updates are. */
-static void replay(struct track *track, int count)
+static void take_waiting(struct step_stage *stage, uint32_t count)
 {
-    const bool out_of_turn = is_out_of_turn(track, count);
-    const struct work after = track->gap;
-    const int64_t after_eval_ns = track->gap_eval_ns;
-    const int left = track->waiting_count - count;
-    work_clear(&track->gap);
-    track->gap_eval_ns = 0;
-    track->waiting_count = 0;
-    for (int i = 0; i < count; i++) {
-        work_add(&track->gap, &track->waiting[i].gap);
-        track->gap_eval_ns += track->waiting[i].gap_eval_ns;
-        if (track->loop && track->loop->turns < TURNS_DECIDE) {
-            track->loop->out_of_turn = track->loop->out_of_turn || out_of_turn;
-        }
-        take_update(track, &track->waiting[i].step);
-    }
-    track->waiting_count = left;
-    if (left > 0) {
-        memmove(track->waiting, track->waiting + count,
-                (size_t)left * sizeof track->waiting[0]);
-        put_before(&track->waiting[0], &track->gap, track->gap_eval_ns);
-        work_clear(&track->gap);
-        track->gap_eval_ns = 0;
-    }
-    work_add(&track->gap, &after);
-    track->gap_eval_ns += after_eval_ns;
+    struct retake retake = {stage, is_out_of_turn(stage, count)};
+    const struct work after = stage->outside;
+    const int64_t after_told_ns = stage->told_ns;
+    clear_outside(stage);
+    hold_pass(&stage->waiting, count, retake_one, &retake);
+    if (stage->waiting.count > 0)
+        put_before(stage, &stage->waiting.entry[0]);
+    work_add(&stage->outside, &after);
+    stage->told_ns += after_told_ns;
 }
 
-/* Sixteen updates in a row by others: two models trained one after the other are two loops. */
-static void foreign_loop(struct track *track)
+/* No more is known of the loop: it has ended, or begun. */
+static void forget_loop(struct step_stage *stage)
 {
-    replay(track, track->waiting_count - track->foreign_count);
-    if (track->has_step) {
-        complete(track, track->step.last_end_ns, false);
-    }
-    loop_end(track, track->cursor_ns, false);
-    track->foreign_count = 0;
-    replay(track, track->waiting_count);
+    stage->source = SOURCE_NONE;
+    stage->owners = (struct owners){0};
+    stage->announced = stage->seen_setup = false;
 }
 
-static void push_waiting(struct track *track, const struct step *step)
+/* Enough updates in a row by others: two models trained one after the other are two loops (step
+ * model 5.2). */
+static void split_loop(struct step_stage *stage)
 {
-    struct waiting_update *last = &track->waiting[track->waiting_count++];
-    last->step = *step;
-    last->gap = track->gap;
-    last->gap_eval_ns = track->gap_eval_ns;
-    work_clear(&track->gap);
-    track->gap_eval_ns = 0;
+    struct item split = {.kind = ITEM_LOOP_SPLIT};
+    take_waiting(stage, stage->waiting.count - stage->foreign);
+    if (stage->has_open)
+        complete(stage, stage->open.item.of.step.last_ns, false);
+    loop_item(stage->next, &split);
+    forget_loop(stage);
+    stage->foreign = 0;
+    take_waiting(stage, stage->waiting.count);
+}
+
+static void hold_back(struct step_stage *stage, struct item *update)
+{
+    update->before = &stage->outside;
+    update->eval_ns = stage->told_ns;
+    hold_add(&stage->waiting, update);
+    clear_outside(stage);
 }
 
 /* They are part of this loop after all, as a GAN's other optimizer. */
-static void accept_foreign(struct track *track)
+static void accept_foreign(struct step_stage *stage)
 {
-    for (int i = track->waiting_count - track->foreign_count; i < track->waiting_count;
-         i++) {
-        loop_add_owner(track->loop, track->waiting[i].step.work.update_owner);
-    }
-    track->foreign_count = 0;
+    for (uint32_t i = stage->waiting.count - stage->foreign; i < stage->waiting.count; i++)
+        owners_add(&stage->owners, stage->waiting.entry[i].work.update_owner);
+    stage->foreign = 0;
 }
 
-static void settle_waiting(struct track *track)
+static void settle_waiting(struct step_stage *stage)
 {
-    if (track->foreign_count > 0) { /* all to the end: another loop */
-        foreign_loop(track);
-    } else if (track->waiting_count > 0) {
-        replay(track, track->waiting_count);
-    }
+    if (stage->foreign > 0) /* all to the end: another loop */
+        split_loop(stage);
+    else if (stage->waiting.count > 0)
+        take_waiting(stage, stage->waiting.count);
 }
 
-/* Several functions train, and so far strictly by turns: whether each call is a step is not known yet. */
-static bool is_undecided(const struct loop *loop)
+/* What waits is decided by an update of the loop's own: one that is out of turn, or enough that are
+ * not. */
+static void wait_or_take(struct step_stage *stage, struct item *update)
 {
-    return loop && loop->source == SOURCE_TRAINER && tells_owners_apart(loop) &&
-           loop->owner_count > 1 && !loop->out_of_turn && loop->turns < TURNS_DECIDE;
+    const enum step_source source = source_of(update->work);
+    hold_back(stage, update);
+    if (!is_undecided(stage) || source != stage->source ||
+        stage->owners.turns + (int)stage->waiting.count >= TURNS_DECIDE ||
+        is_out_of_turn(stage, stage->waiting.count))
+        take_waiting(stage, stage->waiting.count);
 }
 
-/* What waits is decided by an update of the loop's own: one that is out of turn, or enough that are not. */
-static void wait_or_replay(struct track *track, const struct step *next)
+/* Where work goes that starts nothing; NULL: it is outside steps. */
+static struct held *present_step(struct step_stage *stage)
 {
-    push_waiting(track, next);
-    if (!is_undecided(track->loop) || source_of(&next->work) != track->loop->source ||
-        track->loop->turns + track->waiting_count >= TURNS_DECIDE ||
-        is_out_of_turn(track, track->waiting_count)) {
-        replay(track, track->waiting_count);
+    if (stage->has_begun)
+        return &stage->begun;
+    if (stage->waiting.count > 0) {
+        struct held *last = hold_last(&stage->waiting);
+        return last->item.end_ns ? NULL : last;
     }
+    return stage->has_open ? &stage->open : NULL;
 }
 
-/* Where work goes that starts nothing; NULL: it is outside of steps. */
-static struct step *present_step(struct track *track)
+static void add_loose(struct step_stage *stage, const struct work *work, int64_t end_ns)
 {
-    if (track->has_next) {
-        return &track->next;
-    }
-    if (track->waiting_count > 0) {
-        struct step *last = &track->waiting[track->waiting_count - 1].step;
-        return last->end_ns ? NULL : last;
-    }
-    return track->has_step ? &track->step : NULL;
-}
-
-static void add_loose(struct track *track, const struct work *work, int64_t end_ns)
-{
-    struct step *step = present_step(track);
-    work_add(step ? &step->work : &track->gap, work);
-    if (step) {
-        step->last_end_ns = end_ns;
-    }
-}
-
-static void end_next(struct track *track)
-{
-    const struct step next = track->next;
-    track->has_next = false;
-    if (is_foreign(track, &next.work)) {
-        push_waiting(track, &next);
-        if (++track->foreign_count == FOREIGN_UPDATES) {
-            foreign_loop(track);
-        }
+    struct held *step = present_step(stage);
+    if (step == &stage->open && !work_shows_loop(work)) {
+        work_add(&stage->tail, work);
         return;
     }
-    accept_foreign(track);
-    if (track->waiting_count > 0 || is_undecided(track->loop)) {
-        wait_or_replay(track, &next);
-    } else {
-        take_update(track, &next);
+    if (step == &stage->open)
+        clear_tail(stage, &step->work);
+    work_add(step ? &step->work : &stage->outside, work);
+    if (step)
+        step->item.of.step.last_ns = end_ns;
+}
+
+static void take_begun(struct step_stage *stage)
+{
+    struct item *update = &stage->begun.item;
+    stage->has_begun = false;
+    if (is_foreign(stage, update->work)) {
+        hold_back(stage, update);
+        if (++stage->foreign == FOREIGN_DECIDE)
+            split_loop(stage);
+        return;
+    }
+    accept_foreign(stage);
+    if (stage->waiting.count > 0 || is_undecided(stage))
+        wait_or_take(stage, update);
+    else
+        take_update(stage, update);
+}
+
+static void take_loose(struct step_stage *stage, const struct work *work, int64_t end_ns)
+{
+    add_loose(stage, work, end_ns);
+    if (stage->has_begun && is_update(stage, work)) {
+        stage->begun.work.update_owner = work->update_owner; /* one that lost may be in it */
+        take_begun(stage);
     }
 }
 
-void step_loose(struct track *track, const struct work *work, int64_t end_ns)
+static void begin_step(struct step_stage *stage, int64_t start_ns)
 {
-    add_loose(track, work, end_ns);
-    if (track->has_next && is_update(track, work)) {
-        track->next.work.update_owner =
-            work->update_owner; /* one that lost may be in it */
-        end_next(track);
-    }
+    stage->begun.item = (struct item){.kind = ITEM_STEP,
+                                      .start_ns = start_ns,
+                                      .work = &stage->begun.work,
+                                      .of.step.last_ns = start_ns};
+    work_clear(&stage->begun.work);
+    stage->has_begun = true;
 }
 
-bool step_is_first(const struct track *track)
+static bool has_setup(const struct item *phase)
 {
-    return !track->saw_update && !(track->loop && track->loop->explicit_begin);
+    return phase->of.lead.start_ns < phase->start_ns;
 }
 
-/* Rule 4, the first step of a loop that nobody announced: the step that will be the first is only
+/* Step model 4.3, the first step of a loop that was not announced: which one that will be is only
  * known at its update, so the place where it would start moves on until then. */
-static bool starts_first(struct track *track, const struct phase *phase)
+static bool starts_first(struct step_stage *stage, const struct item *phase)
 {
-    const unsigned marks = phase->work.marks;
-    bool after_setup = phase->lead_start_ns < phase->start_ns;
-    bool anchor = after_setup || (!track->seen_setup && (marks & WORK_DATA));
-    track->seen_setup = track->seen_setup || after_setup;
-    if (anchor) {
-        drop_step(track, &track->has_next, &track->next);
-    }
-    return anchor || (marks & (WORK_TRAIN_FORWARD | WORK_TRAIN_COMPUTE | WORK_UPDATE |
-                               WORK_BACKWARD));
+    const unsigned marks = phase->work->marks;
+    bool anchor = has_setup(phase) || (!stage->seen_setup && (marks & WORK_DATA));
+    stage->seen_setup = stage->seen_setup || has_setup(phase);
+    if (anchor)
+        drop_step(stage, &stage->has_begun, &stage->begun);
+    return anchor ||
+           (marks & (WORK_TRAIN_FORWARD | WORK_TRAIN_COMPUTE | WORK_UPDATE | WORK_BACKWARD));
 }
 
-void step_phase(struct track *track, const struct phase *phase)
+static void take_phase(struct step_stage *stage, const struct item *phase)
 {
-    bool starts = present_source(track) != SOURCE_USER;
-    if (starts && step_is_first(track)) {
-        starts = starts_first(track, phase);
-    }
-    if (phase->lead_start_ns < phase->start_ns) {
-        add_loose(track, &phase->lead_in, phase->lead_end_ns);
-    }
-    if (starts && !track->has_next) {
-        track->has_next = true;
-        start_step(&track->next, phase->start_ns);
-    }
-    step_loose(track, &phase->work, phase->end_ns);
+    bool starts = stage->source != SOURCE_USER;
+    if (starts && step_is_first(stage))
+        starts = starts_first(stage, phase);
+    if (has_setup(phase))
+        add_loose(stage, phase->before, phase->of.lead.end_ns);
+    if (starts && !stage->has_begun)
+        begin_step(stage, phase->start_ns);
+    take_loose(stage, phase->work, phase->end_ns);
 }
 
-void step_mark(struct track *track, int64_t now_ns, uint64_t samples)
+static void take_mark(struct step_stage *stage, const struct item *mark)
 {
-    const struct step step = {
-        .start_ns = now_ns,
-        .last_end_ns = now_ns,
-        .samples = samples < (uint64_t)SAMPLES_MOST ? (int64_t)samples : SAMPLES_MOST};
-    phase_point(track, now_ns);
-    drop_step(track, &track->has_next, &track->next);
-    if (!loop_current(track, now_ns)) {
-        return;
-    }
-    raise_source(track, SOURCE_USER);
-    if (track->has_step) {
-        complete(track, now_ns, true);
-    }
-    track->saw_update = true;
-    open_step(track, &step);
+    struct work none = {.marks = 0};
+    const struct item step = {
+        .kind = ITEM_STEP,
+        .start_ns = mark->start_ns,
+        .work = &none,
+        .of.step = {.last_ns = mark->start_ns, .samples = mark->of.step.samples}};
+    drop_step(stage, &stage->has_begun, &stage->begun);
+    raise_source(stage, SOURCE_USER, mark->start_ns);
+    if (stage->has_open)
+        complete(stage, mark->start_ns, true);
+    open_step(stage, &step);
 }
 
 /* A mark before an iterator that had nothing left starts no step. */
-static bool is_empty(const struct track *track)
+static bool is_empty(const struct step_stage *stage)
 {
-    return present_source(track) == SOURCE_USER && !(track->step.work.marks & WORK_LEADS);
+    return stage->source == SOURCE_USER && !(stage->open.work.marks & WORK_LEADS);
 }
 
-void step_early_end(struct track *track, int64_t now_ns, bool failed)
+static void end_early(struct step_stage *stage, int64_t now_ns, bool failed)
 {
-    int64_t end_ns = track->has_next ? track->next.start_ns : now_ns;
-    if (track->waiting_count > 0) {
-        struct step *last = &track->waiting[track->waiting_count - 1].step;
+    const int64_t end_ns = stage->has_begun ? stage->begun.item.start_ns : now_ns;
+    if (stage->waiting.count > 0) {
+        struct item *last = &hold_last(&stage->waiting)->item;
         last->end_ns = last->end_ns ? last->end_ns : end_ns;
-    } else if (track->has_step && failed && is_empty(track)) {
-        drop_step(track, &track->has_step, &track->step);
-    } else if (track->has_step) {
-        complete(track, end_ns, true);
+    } else if (stage->has_open && failed && is_empty(stage)) {
+        drop_step(stage, &stage->has_open, &stage->open);
+    } else if (stage->has_open) {
+        complete(stage, end_ns, true);
     }
     /* What was begun after the last update made no step: it is time between. */
-    drop_step(track, &track->has_next, &track->next);
+    drop_step(stage, &stage->has_begun, &stage->begun);
 }
 
-void step_end_turns(struct track *track)
+/* An epoch is over: what was by turns is so. */
+static void end_turns(struct step_stage *stage)
 {
-    if (track->foreign_count > 0) {
+    if (stage->foreign > 0)
         return;
+    settle_waiting(stage);
+    if (is_undecided(stage))
+        owners_decide(&stage->owners);
+}
+
+/* Nothing more comes for this loop, without an end. */
+static void close_steps(struct step_stage *stage, int64_t stop_ns)
+{
+    settle_waiting(stage);
+    if (stage->has_open && is_empty(stage))
+        if (stop_ns >= stage->open.item.start_ns)
+            complete(stage, stop_ns, true);
+        else
+            drop_step(stage, &stage->has_open, &stage->open);
+    else if (stage->has_open)
+        complete(stage, stage->open.item.of.step.last_ns, false);
+    drop_step(stage, &stage->has_begun, &stage->begun);
+}
+
+static void take_epoch(struct step_stage *stage, struct item *item)
+{
+    if (item->kind == ITEM_EPOCH_END)
+        end_early(stage, item->end_ns, false);
+    end_turns(stage);
+    item->eval_ns = tell_eval(stage);
+    loop_item(stage->next, item);
+}
+
+static void take_loop(struct step_stage *stage, struct item *item)
+{
+    switch (item->kind) {
+    case ITEM_LOOP_BEGIN:
+        close_steps(stage, 0);
+        pass_with_outside(stage, item);
+        break;
+    case ITEM_LOOP_END:
+        settle_waiting(stage);
+        end_early(stage, item->start_ns, false);
+        if (loop_has_steps(stage->next))
+            pass_with_outside(stage, item);
+        else
+            loop_item(stage->next, item);
+        break;
+    default:
+        close_steps(stage, item->start_ns);
+        loop_item(stage->next, item);
+        break;
     }
-    settle_waiting(track);
-    if (is_undecided(track->loop)) {
-        track->loop->turns = TURNS_DECIDE;
+    forget_loop(stage);
+    stage->announced = item->kind == ITEM_LOOP_BEGIN;
+}
+
+void step_item(struct step_stage *stage, struct item *item)
+{
+    switch (item->kind) {
+    case ITEM_PHASE:
+        take_phase(stage, item);
+        break;
+    case ITEM_LOOSE:
+        take_loose(stage, item->work, item->end_ns);
+        break;
+    case ITEM_ITERATION_END:
+        end_early(stage, item->start_ns, true);
+        break;
+    case ITEM_MARK:
+        take_mark(stage, item);
+        break;
+    case ITEM_EPOCH_BEGIN:
+    case ITEM_EPOCH_END:
+        take_epoch(stage, item);
+        break;
+    case ITEM_LOOP_BEGIN:
+    case ITEM_LOOP_END:
+    case ITEM_LOOP_SPLIT:
+    case ITEM_FLUSH:
+        take_loop(stage, item);
+        break;
+    default:
+        loop_item(stage->next, item);
+        break;
     }
 }
 
-void step_end_loop(struct track *track, int64_t now_ns)
+bool step_init(struct step_stage *stage, struct loop_stage *next)
 {
-    phase_point(track, now_ns);
-    settle_waiting(track);
-    step_early_end(track, now_ns, false);
+    *stage = (struct step_stage){.next = next};
+    return hold_init(&stage->waiting, WAITING_MOST);
 }
 
-void step_close(struct track *track)
+void step_release(struct step_stage *stage)
 {
-    phase_settle(track);
-    settle_waiting(track);
-    if (track->has_step && is_empty(track)) {
-        if (track->stop_ns >= track->step.start_ns) {
-            complete(track, track->stop_ns, true);
-        } else {
-            drop_step(track, &track->has_step, &track->step);
-        }
-    } else if (track->has_step) {
-        complete(track, track->step.last_end_ns, false);
-    }
-    drop_step(track, &track->has_next, &track->next);
+    hold_release(&stage->waiting);
 }

@@ -1,8 +1,6 @@
-#include "read/catalog.h"
-
 #include <stdlib.h>
 
-#include "read/grow.h"
+#include "read/array.h"
 #include "read/process_file.h"
 
 enum { BUFFER_BYTES = 65536 };
@@ -10,14 +8,13 @@ enum { BUFFER_BYTES = 65536 };
 static int make_room(struct catalog *catalog, uint32_t id)
 {
     struct ss_name_info *names =
-        grow(catalog->names, &catalog->name_capacity, sizeof *names, (size_t)id + 1);
+        array_grow(catalog->names, &catalog->name_capacity, sizeof *names, (size_t)id + 1);
     uint8_t *stages;
 
     if (!names)
         return SS_E_NOMEM;
     catalog->names = names;
-    stages =
-        grow(catalog->stages, &catalog->stage_capacity, sizeof *stages, (size_t)id + 1);
+    stages = array_grow(catalog->stages, &catalog->stage_capacity, sizeof *stages, (size_t)id + 1);
     if (!stages)
         return SS_E_NOMEM;
     catalog->stages = stages;
@@ -40,8 +37,7 @@ static int add_name(struct catalog *catalog, uint16_t id, const struct ss_record
     const struct ss_text object = text_store_copy(&catalog->texts, record->u.text.b);
     if (!text.data || !object.data)
         return SS_E_NOMEM;
-    *name =
-        (struct ss_name_info){text, object, record->stage, record->role, record->scope};
+    *name = (struct ss_name_info){text, object, record->stage, record->role, record->scope};
     catalog->stages[id] = record->stage;
     return 0;
 }
@@ -58,11 +54,9 @@ static int add_record(struct process_file *file, const uint8_t *whole)
     if (kind == SS_KIND_NAME)
         return add_name(catalog, load_u16(whole + 2), &record);
     if (kind == SS_KIND_INFO)
-        return facts_add(&catalog->infos, &catalog->texts, record.u.text.a,
-                         record.u.text.b);
+        return manifest_add(&catalog->infos, &catalog->texts, record.u.text.a, record.u.text.b);
     catalog->calibrations++;
-    return timeline_add_calibration(&file->timeline, load_u64(whole + 8),
-                                    record.u.clocks[0]);
+    return timeline_add_calibration(&file->timeline, load_u64(whole + 8), record.u.clocks[0]);
 }
 
 static int read_lane(struct process_file *file, struct run_lane *lane, uint8_t *scratch)
@@ -95,13 +89,13 @@ int catalog_refresh(struct process_file *file)
         code = scratch ? read_lane(file, lane, scratch) : SS_E_NOMEM;
         free(scratch);
     }
-    return code == 0 ? facts_settle(&file->catalog.infos) : code;
+    return code == 0 ? manifest_settle(&file->catalog.infos) : code;
 }
 
 void catalog_release(struct catalog *catalog)
 {
     free(catalog->names);
     free(catalog->stages);
-    facts_release(&catalog->infos);
+    manifest_release(&catalog->infos);
     text_store_release(&catalog->texts);
 }

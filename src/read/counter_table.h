@@ -9,7 +9,6 @@ struct counter_facts {
     uint8_t unit, kind, subject; /* enum ss_counter_unit, _kind, _subject */
 };
 
-extern const struct counter_facts
-    counter_table[SS_COUNTER_IDS]; /* by enum ss_counter_id */
+extern const struct counter_facts counter_table[SS_COUNTER_IDS]; /* by enum ss_counter_id */
 
 #endif

@@ -1,7 +1,7 @@
 #include <stdlib.h>
 
 #include "base/compiler.h"
-#include "read/grow.h"
+#include "read/array.h"
 #include "read/lane_reader.h"
 #include "read/run.h"
 
@@ -68,13 +68,13 @@ static struct lane_reader *new_reader(struct run_lane *lane, size_t lanes)
 static int add_reader(struct ss_cursor *cursor, struct run_lane *lane, size_t lanes)
 {
     struct lane_reader **readers =
-        grow(cursor->readers, &cursor->capacity, sizeof *readers, cursor->count + 1);
+        array_grow(cursor->readers, &cursor->capacity, sizeof *readers, cursor->count + 1);
     struct contender *heap;
 
     if (!readers)
         return SS_E_NOMEM;
     cursor->readers = readers;
-    heap = grow(cursor->heap, &cursor->heap_capacity, sizeof *heap, cursor->count + 1);
+    heap = array_grow(cursor->heap, &cursor->heap_capacity, sizeof *heap, cursor->count + 1);
     if (!heap)
         return SS_E_NOMEM;
     cursor->heap = heap;
@@ -113,8 +113,7 @@ struct ss_cursor *ss_cursor_new(struct ss_run *run, size_t lane)
     if (cursor->next)
         cursor->next->previous = cursor;
     run->cursors = cursor;
-    code =
-        cursor->merged ? add_new_lanes(cursor) : add_reader(cursor, run->lanes[lane], 1);
+    code = cursor->merged ? add_new_lanes(cursor) : add_reader(cursor, run->lanes[lane], 1);
     if (code != 0) {
         ss_cursor_free(cursor);
         return NULL;
@@ -165,12 +164,10 @@ static inline unsigned __int128 key_of(const struct lane_reader *reader)
     const struct run_lane *const lane = reader->walk.lane;
     const uint64_t time = (uint64_t)reader->time_ns ^ (uint64_t)1 << 63; /* sign first */
 
-    return (unsigned __int128)time << 64 | (uint64_t)lane->file->order << 32 |
-           lane->info.number;
+    return (unsigned __int128)time << 64 | (uint64_t)lane->file->order << 32 | lane->info.number;
 }
 
-static inline size_t earliest_child(const struct contender *heap, size_t first,
-                                    size_t count)
+static inline size_t earliest_child(const struct contender *heap, size_t first, size_t count)
 {
     const size_t end = first + HEAP_WIDTH < count ? first + HEAP_WIDTH : count;
     unsigned __int128 key = heap[first].key;
@@ -190,8 +187,7 @@ static inline void sift_down(struct contender *heap, size_t count, size_t place)
     const unsigned __int128 key = heap[place].key;
     struct lane_reader *const reader = heap[place].reader;
 
-    for (size_t child = HEAP_WIDTH * place + 1; child < count;
-         child = HEAP_WIDTH * place + 1) {
+    for (size_t child = HEAP_WIDTH * place + 1; child < count; child = HEAP_WIDTH * place + 1) {
         child = earliest_child(heap, child, count);
         if (heap[child].key >= key)
             break;
@@ -202,8 +198,8 @@ static inline void sift_down(struct contender *heap, size_t count, size_t place)
     heap[place].reader = reader;
 }
 
-/* Looks at all lanes again, since any of them may have more records now. Lanes that can not are done
- * with: a run may have thousands of processes that ended long ago. */
+/* Looks at all lanes again, since any of them may have more records now. Lanes that can not are
+ * done with: a run may have thousands of processes that ended long ago. */
 static void rebuild_heap(struct ss_cursor *cursor)
 {
     cursor->heap_count = 0;
@@ -214,9 +210,9 @@ static void rebuild_heap(struct ss_cursor *cursor)
             continue;
         lane_reader_refreshed(reader);
         if (lane_reader_peek(reader)) {
-            cursor->heap[cursor->heap_count++] =
-                (struct contender){key_of(reader), reader};
+            cursor->heap[cursor->heap_count++] = (struct contender){key_of(reader), reader};
         } else if (reader->walk.lane->file->complete) {
+            reader->walk.lane->is_read = true;
             free(reader);
             cursor->readers[i] = NULL;
         }
@@ -244,8 +240,7 @@ static bool next_merged(struct ss_cursor *cursor, struct ss_record *out)
     do {
         if (cursor->taken)
             advance(cursor);
-        if (cursor->heap_count == 0 ||
-            cursor->heap[0].reader->time_ns > cursor->run->barrier_ns)
+        if (cursor->heap_count == 0 || cursor->heap[0].reader->time_ns > cursor->run->barrier_ns)
             return false;
         cursor->taken = true;
     } while (!lane_reader_take(cursor->heap[0].reader, out, cursor->scratch));

@@ -24,8 +24,8 @@ bool lane_reader_next_record(struct lane_reader *reader)
     reader->unit = unit;
     reader->next = NEXT_RECORD;
     if (record_is_window(kind))
-        reader->start_ns = lane_reader_ns(
-            reader, load_u64(unit + offsetof(struct ss_rec_span, start_ticks)));
+        reader->start_ns =
+            lane_reader_ns(reader, load_u64(unit + offsetof(struct ss_rec_span, start_ticks)));
     if (record_ticks(unit, &ticks)) {
         reader->own_ns = lane_reader_ns(reader, ticks);
         lane_reader_advance(reader, reader->own_ns);
@@ -42,13 +42,11 @@ bool lane_reader_next_record(struct lane_reader *reader)
 /* Is this the span of the lane's last span record? Then it was just being closed. */
 static bool is_closed(const struct lane_reader *reader, const struct ss_open_span *span)
 {
-    return span->start_ticks == reader->span_start &&
-           span->head.depth + 1 == reader->span_depth;
+    return span->start_ticks == reader->span_start && span->head.depth + 1 == reader->span_depth;
 }
 
 /* Leaves what counts: spans that did not begin before the process did. */
-static size_t keep_open(const struct lane_reader *reader, struct ss_open_span *stack,
-                        size_t depth)
+static size_t keep_open(const struct lane_reader *reader, struct ss_open_span *stack, size_t depth)
 {
     const uint64_t start = reader->walk.lane->file->header.start_ticks;
     size_t kept = 0;
@@ -61,8 +59,7 @@ static size_t keep_open(const struct lane_reader *reader, struct ss_open_span *s
     return kept;
 }
 
-size_t lane_reader_open_spans(struct lane_reader *reader,
-                              struct ss_open_span out[SS_STACK_DEPTH])
+size_t lane_reader_open_spans(struct lane_reader *reader, struct ss_open_span out[SS_STACK_DEPTH])
 {
     const struct run_lane *const lane = reader->walk.lane;
     uint8_t head[offsetof(struct ss_lane_block, reserved4)];
@@ -73,8 +70,7 @@ size_t lane_reader_open_spans(struct lane_reader *reader,
     const size_t depth = load_u32(head + offsetof(struct ss_lane_block, depth));
     if (depth >= SS_STACK_DEPTH)
         return 0;
-    memcpy(out, head + offsetof(struct ss_lane_block, open) + sizeof *out,
-           depth * sizeof *out);
+    memcpy(out, head + offsetof(struct ss_lane_block, open) + sizeof *out, depth * sizeof *out);
     const size_t kept = keep_open(reader, out, depth);
     reader->latest_open = 0;
     for (size_t i = 0; i < kept; i++)

@@ -1,5 +1,5 @@
 /* The records of one lane with their times in nanoseconds, and after the last one, once
- * the process has ended, the spans that were still open (docs/format.md 8.6 and 8.8).
+ * the process has ended, the spans that were still open (format 8.6 and 8.8).
  *
  * Peek tells the time of the next record, take gives the record. Plain spans, which
  * most records are, go the short way that is inline here. */
@@ -32,13 +32,12 @@ struct lane_reader {
 void lane_reader_init(struct lane_reader *reader, struct run_lane *lane, uint8_t *buffer,
                       size_t buffer_bytes);
 
-/* Call after a refresh of the run: the clock may have been calibrated anew. */
+/* Call after a refresh of the run: the clock may have been recalibrated. */
 void lane_reader_refreshed(struct lane_reader *reader);
 
 /* Spans open on the lane, outermost first, as its block says now; the reader must have
  * read all records. Returns how many. */
-size_t lane_reader_open_spans(struct lane_reader *reader,
-                              struct ss_open_span out[SS_STACK_DEPTH]);
+size_t lane_reader_open_spans(struct lane_reader *reader, struct ss_open_span out[SS_STACK_DEPTH]);
 
 /* Such a span as a record that ends with the process, or now if it lives. */
 void lane_reader_close_span(struct lane_reader *reader, const struct ss_open_span *span,
@@ -72,8 +71,8 @@ static inline void lane_reader_note_span(struct lane_reader *reader, const uint8
 }
 
 /* What all kinds of records share; the rest becomes 0, but for `u`. */
-static inline void lane_reader_fill(const struct lane_reader *reader,
-                                    const struct ss_head *head, struct ss_record *out)
+static inline void lane_reader_fill(const struct lane_reader *reader, const struct ss_head *head,
+                                    struct ss_record *out)
 {
     const struct run_lane *const lane = reader->walk.lane;
 
@@ -95,9 +94,8 @@ static inline void lane_reader_fill(const struct lane_reader *reader,
     out->scope = 0;
 }
 
-static inline void lane_reader_fill_span(const struct lane_reader *reader,
-                                         const uint8_t *unit, ss_ns start_ns,
-                                         ss_ns end_ns, struct ss_record *out)
+static inline void lane_reader_fill_span(const struct lane_reader *reader, const uint8_t *unit,
+                                         ss_ns start_ns, ss_ns end_ns, struct ss_record *out)
 {
     struct ss_head head;
 

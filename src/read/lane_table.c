@@ -1,7 +1,7 @@
 /* The lanes of a process by number, and which segments hold the records of each. */
 #include <stdlib.h>
 
-#include "read/grow.h"
+#include "read/array.h"
 #include "read/process_file.h"
 
 /* Numbers are sparse in damaged files, hence pages: what is allocated for a lane stays
@@ -23,8 +23,8 @@ struct run_lane *lane_table_find(const struct process_file *file, uint32_t numbe
 
 static struct lane_page *make_page(struct process_file *file, size_t page)
 {
-    struct lane_page **pages = grow(file->lane_pages, &file->page_capacity,
-                                    sizeof(struct lane_page *), page + 1);
+    struct lane_page **pages =
+        array_grow(file->lane_pages, &file->page_capacity, sizeof(struct lane_page *), page + 1);
 
     if (!pages)
         return NULL;
@@ -44,7 +44,7 @@ struct run_lane *lane_table_make(struct process_file *file, uint32_t number)
     struct lane_page *const page = make_page(file, number / LANES_PER_PAGE);
     if (!page)
         return NULL;
-    lanes = grow(file->lanes, &file->lane_capacity, sizeof *lanes, file->lane_count + 1);
+    lanes = array_grow(file->lanes, &file->lane_capacity, sizeof *lanes, file->lane_count + 1);
     if (!lanes)
         return NULL;
     file->lanes = lanes;
@@ -63,7 +63,7 @@ struct run_lane *lane_table_make(struct process_file *file, uint32_t number)
 int lane_table_add_segment(struct run_lane *lane, uint32_t segment, uint32_t seq)
 {
     uint32_t *segments =
-        grow(lane->segments, &lane->capacity, sizeof *segments, lane->count + 1);
+        array_grow(lane->segments, &lane->capacity, sizeof *segments, lane->count + 1);
 
     if (!segments)
         return SS_E_NOMEM;
@@ -99,8 +99,7 @@ static void lose_repeated(struct process_file *file, uint32_t segment)
     if (entry->told || file->info.end == SS_END_LIVE)
         return;
     entry->told = true;
-    process_file_lose(file, SS_LOSS_ORDER, (uint64_t)segment * SS_SEGMENT_BYTES,
-                      SS_SEGMENT_BYTES);
+    process_file_lose(file, SS_LOSS_ORDER, (uint64_t)segment * SS_SEGMENT_BYTES, SS_SEGMENT_BYTES);
 }
 
 static void sort_lane(struct run_lane *lane)
@@ -112,8 +111,7 @@ static void sort_lane(struct run_lane *lane)
     for (size_t i = 0; i < lane->count; i++) {
         const uint32_t segment = lane->segments[i];
         const uint32_t seq = segment_index_at(file, segment)->seq;
-        if (i + 1 < lane->count &&
-            segment_index_at(file, lane->segments[i + 1])->seq == seq)
+        if (i + 1 < lane->count && segment_index_at(file, lane->segments[i + 1])->seq == seq)
             lose_repeated(file, segment);
         else
             lane->segments[kept++] = segment;

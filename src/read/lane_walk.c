@@ -71,8 +71,7 @@ static bool enter_next_region(struct lane_walk *walk)
     const size_t next = index_of_next(walk);
     if (next == lane->count)
         return false;
-    const struct segment_entry *const entry =
-        segment_index_at(lane->file, lane->segments[next]);
+    const struct segment_entry *const entry = segment_index_at(lane->file, lane->segments[next]);
     const uint64_t start = (uint64_t)lane->segments[next] * SS_SEGMENT_BYTES;
     walk->gaps += entry->seq != walk->place + 1;
     walk->place = entry->seq;
@@ -112,12 +111,18 @@ static void lose_rest(struct lane_walk *walk, enum ss_loss_kind kind, uint64_t o
 }
 
 /* A file that is being written may have its end inside a segment for a moment: false
- * then. */
+ * then. Of a packed one a block is damaged. */
 static bool lose_truncated(struct lane_walk *walk, uint64_t offset)
 {
-    if (walk->lane->file->info.end == SS_END_LIVE)
+    struct process_file *const file = walk->lane->file;
+
+    if (file->info.end == SS_END_LIVE)
         return false;
-    lose_rest(walk, SS_LOSS_TRUNCATED, offset);
+    lose_rest(walk,
+              source_is_damaged(&file->source, offset, walk->region_end - offset)
+                  ? SS_LOSS_RECORDS
+                  : SS_LOSS_TRUNCATED,
+              offset);
     return true;
 }
 

@@ -1,4 +1,4 @@
-/* Walks over the good records of one lane, in the order of the file (docs/format.md 8.5).
+/* Walks over the good records of one lane, in the order of the file (format 8.5).
  *
  * It sees a part of the file at a time, copied into the caller's buffer (for a run in
  * memory the whole segment, in place). At the end of a lane it stays where it is:
@@ -23,7 +23,7 @@ struct lane_walk {
     int64_t place; /* seq; 0: the block; -1: before it */
     uint64_t segment;
     uint64_t lease;
-    uint32_t gaps; /* that it went over: segments given up, records that make no sense */
+    uint32_t gaps;       /* that it went over: segments given up, records that make no sense */
     uint32_t generation; /* refresh of the file after which the view was taken */
 
     struct run_lane *lane;

@@ -8,8 +8,7 @@ static const uint64_t slack_s = 3600;
 static bool is_process_file(const struct ss_file_header *header)
 {
     return memcmp(header->magic, SS_FILE_MAGIC, sizeof header->magic) == 0 &&
-           header->segment_bytes == SS_SEGMENT_BYTES &&
-           header->block_bytes == SS_BLOCK_BYTES &&
+           header->segment_bytes == SS_SEGMENT_BYTES && header->block_bytes == SS_BLOCK_BYTES &&
            header->inline_offset == SS_INLINE_OFFSET;
 }
 
@@ -79,8 +78,7 @@ static int open_source(struct process_file *file, const struct ss_blob *blob,
 {
     if (!blob)
         return source_open(&file->source, pool, file->name);
-    source_init_memory(&file->source, blob->data, blob->size);
-    return 0;
+    return source_init_memory(&file->source, pool, blob->data, blob->size);
 }
 
 /* Reads the header for the first time. 0, or SS_E and the kind of the loss. */
@@ -118,8 +116,7 @@ static struct process_file *new_file(const char *name)
 }
 
 struct process_file *process_file_open(const char *name, const struct ss_blob *blob,
-                                       struct file_pool *pool, struct losses *losses,
-                                       int *code)
+                                       struct file_pool *pool, struct losses *losses, int *code)
 {
     struct process_file *const file = new_file(name);
     enum ss_loss_kind loss = SS_LOSS_FILE;
@@ -130,11 +127,12 @@ struct process_file *process_file_open(const char *name, const struct ss_blob *b
     }
     file->losses = losses;
     *code = open_source(file, blob, pool);
+    if (*code == SS_E_DAMAGED)
+        loss = SS_LOSS_TRUNCATED;
     if (*code == 0)
         *code = read_header(file, &loss);
     if (*code != 0)
-        losses_add(losses,
-                   &(struct ss_loss){loss, UINT32_MAX, 0, file->source.size, name});
+        losses_add(losses, &(struct ss_loss){loss, UINT32_MAX, 0, file->source.stored_size, name});
     else
         *code = timeline_init(&file->timeline, &file->header);
     if (*code == 0)
@@ -184,10 +182,14 @@ static void fill_info(struct process_file *file)
     info->world = header->world;
     info->start_realtime_ns = header->start_realtime_ns;
     info->cap_bytes = header->cap_bytes;
-    info->file_bytes = file->source.size;
+    info->file_bytes = file->source.stored_size;
+    info->unpacked_bytes = file->source.size;
     info->span_cost_ps = header->span_cost_ps;
     info->helper_cpu_ns = header->helper_cpu_ns;
     info->recorder_error = header->error;
+    if (!header->error && header->copy == SS_COPY_BEHIND &&
+        (info->end == SS_END_KILLED || info->end == SS_END_UNKNOWN))
+        info->recorder_error = SS_E_BEHIND;
     info->lanes = (uint32_t)file->lane_count;
     info->names = file->catalog.name_count;
     info->calibrations = file->catalog.calibrations;
@@ -226,17 +228,22 @@ int process_file_refresh(struct process_file *file, const struct host *host)
     }
     file->generation++;
     update_range(file);
-    file->info.end = process_life(&file->header, host);
-    file->may_change = !file->source.data && file->info.end != SS_END_STOPPED &&
-                       file->info.end != SS_END_EXITED;
+    file->info.end = liveness_of(&file->header, host);
+    if (file->source.is_packed && file->info.end == SS_END_LIVE)
+        file->info.end = SS_END_KILLED;
+    file->may_change = !file->source.stored && !file->source.is_packed &&
+                       file->info.end != SS_END_STOPPED && file->info.end != SS_END_EXITED;
 
     const bool ended_now = was_live && file->info.end != SS_END_LIVE;
-    const bool all_again = ended_now || file->header.reused_segments != file->reused_seen;
+    const bool all_again = ended_now || file->header.reused_segments != file->reused_seen ||
+                           file->header.copy != file->copy_seen;
     code = read_contents(file, all_again);
-    if (code == 0)
+    if (code == 0) {
         file->reused_seen = file->header.reused_segments;
+        file->copy_seen = file->header.copy;
+    }
     fill_info(file);
     fill_times(file);
-    file->complete = code == 0 && !file->may_change;
+    file->complete = code == 0 && (!file->may_change || file->has_no_writer);
     return code;
 }

@@ -7,13 +7,38 @@
 #ifndef READ_PROCESS_FILE_H
 #define READ_PROCESS_FILE_H
 
-#include "read/catalog.h"
-#include "read/losses.h"
-#include "read/process_life.h"
+#include "read/array.h"
+#include "read/lane_walk.h"
+#include "read/liveness.h"
+#include "read/manifest.h"
 #include "read/record_decode.h"
 #include "read/source.h"
 #include "read/timeline.h"
 #include "stepscope/reader.h"
+
+/* What the control lane of a process says: names, infos, calibrations of the clock. */
+
+struct process_file;
+
+struct catalog {
+    struct lane_walk walk;      /* over the control lane; goes on at each refresh */
+    struct ss_name_info *names; /* by id; text.data is NULL if the record is missing */
+    uint8_t *stages;            /* of the names, for those who need no more */
+    size_t name_capacity, stage_capacity;
+    uint32_t name_count; /* largest id and 1; at least 1 */
+    uint32_t calibrations;
+    struct manifest infos;
+    struct text_store texts;
+};
+
+/* Reads what is new; calibrations go to the timeline of the file. 0 or SS_E_NOMEM. */
+int catalog_refresh(struct process_file *file);
+void catalog_release(struct catalog *catalog);
+
+static inline uint8_t catalog_stage(const struct catalog *catalog, uint16_t name)
+{
+    return name < catalog->name_count ? catalog->stages[name] : (uint8_t)SS_STAGE_OTHER;
+}
 
 /* Lane numbers end here: directory segments have numbers below 65536. */
 enum { LANE_LIMIT = SS_BLOCKS_PER_SEGMENT * 65536 };
@@ -47,11 +72,12 @@ struct run_lane {
     uint64_t block;  /* offset of its lane block, 0: none */
     bool block_told; /* what is lost among the records of the block has been counted */
     bool unsorted;
+    bool is_read;       /* the process has ended, and the merged cursor has given all */
     uint32_t *segments; /* those with its records, by seq */
     size_t count, capacity;
     uint32_t last_seq;      /* largest seq of all */
     uint32_t changed_seq;   /* last place that was given away while being read */
-    struct lane_tail *tail; /* of open_spans.c */
+    struct lane_tail *tail; /* of run_query.c */
 };
 
 struct lane_page; /* of lane_table.c */
@@ -66,13 +92,14 @@ struct process_file {
     struct ss_file_header header;
     struct tick_range range;
     bool may_change;     /* the recorder did not say that it ended */
+    bool has_no_writer;  /* no process has it open for writing any more */
     bool complete;       /* nothing can change any more */
     uint32_t generation; /* counts refreshes; 0: never read */
 
     struct segment_chunk **chunks;
     size_t chunk_capacity;
-    uint64_t
-        reused_seen; /* header.reused_segments when all headers were last looked at */
+    uint64_t reused_seen;  /* header.reused_segments when all headers were last looked at */
+    uint64_t copy_seen;    /* header.copy then */
     uint32_t *directories; /* segments that have blocks, in the order of discovery */
     size_t directory_count, directory_capacity;
     uint8_t *directories_seen; /* a bit for each number of a directory */
@@ -93,8 +120,7 @@ struct process_file {
  * whole under `name`, which must stay. The process must be refreshed before it is
  * used. */
 struct process_file *process_file_open(const char *name, const struct ss_blob *blob,
-                                       struct file_pool *pool, struct losses *losses,
-                                       int *code);
+                                       struct file_pool *pool, struct losses *losses, int *code);
 void process_file_close(struct process_file *file);
 
 /* Looks at the file (again): header, segments, lanes, names, calibrations. 0 or

@@ -63,8 +63,7 @@ static enum record_verdict judge_ticks(const uint8_t *unit, unsigned shape,
     return last > range->latest ? RECORD_LATE : RECORD_GOOD;
 }
 
-enum record_verdict record_judge(const uint8_t *unit, uint64_t room,
-                                 const struct tick_range *range)
+enum record_verdict record_judge(const uint8_t *unit, uint64_t room, const struct tick_range *range)
 {
     const unsigned kind = record_kind(unit);
     const size_t bytes = record_bytes(unit);

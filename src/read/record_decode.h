@@ -1,4 +1,4 @@
-/* What the bytes of a record mean (docs/format.md sections 3, 5 and 8.5).
+/* What the bytes of a record mean (format 3, 5 and 8.5).
  *
  * Every length that a record contains is checked here, in record_judge(), from its
  * first unit alone; what it calls good may be decoded without further checks. */
@@ -17,8 +17,8 @@ struct tick_range {
 enum record_verdict {
     RECORD_GOOD,
     RECORD_NONE,    /* no more records here */
-    RECORD_BAD,     /* makes no sense */
-    RECORD_LATE,    /* makes none only because it is later than tick_range.latest */
+    RECORD_BAD,     /* is invalid */
+    RECORD_LATE,    /* invalid only because it is later than tick_range.latest */
     RECORD_UNKNOWN, /* of a kind that this reader does not know: skip it */
 };
 
@@ -54,13 +54,12 @@ static inline size_t record_bytes(const uint8_t *unit)
 }
 
 /* True for most records of most runs, which are then good: a span of one unit. */
-static inline bool record_is_plain_span(const uint8_t *unit,
-                                        const struct tick_range *range)
+static inline bool record_is_plain_span(const uint8_t *unit, const struct tick_range *range)
 {
     const uint64_t start = load_u64(unit + 8), end = load_u64(unit + 16);
 
-    return load_u16(unit) == (SS_KIND_SPAN | 1 << 8) && start >= range->earliest &&
-           end >= start && end <= range->latest;
+    return load_u16(unit) == (SS_KIND_SPAN | 1 << 8) && start >= range->earliest && end >= start &&
+           end <= range->latest;
 }
 
 /* Judges a record by its first unit; `room`: bytes up to the end of its segment or

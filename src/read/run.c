@@ -6,10 +6,9 @@
 #include <unistd.h>
 
 #include "base/error.h"
-#include "read/grow.h"
+#include "read/array.h"
 
-static const ss_ns settle_ns =
-    100000000; /* merged records of a live run wait this long */
+static const ss_ns settle_ns = 100000000; /* merged records of a live run wait this long */
 static const char manifest_name[] = "manifest";
 enum { MANIFEST_MOST = 1 << 20 };
 
@@ -48,11 +47,10 @@ void ss_run_close(struct ss_run *run)
     free(run->lanes);
     losses_release(&run->losses);
     name_list_release(&run->strangers);
-    facts_release(&run->manifest);
+    manifest_release(&run->manifest);
     text_store_release(&run->texts);
     missing_names_free(run->missing);
-    if (run->pool.dir >= 0)
-        close(run->pool.dir);
+    file_pool_release(&run->pool);
     free(run);
 }
 
@@ -81,21 +79,20 @@ static bool is_known(const struct ss_run *run, const char *name)
 static int add_file(struct ss_run *run, struct process_file *file)
 {
     struct process_file **files =
-        grow(run->files, &run->file_capacity, sizeof *files, run->file_count + 1);
+        array_grow(run->files, &run->file_capacity, sizeof *files, run->file_count + 1);
     struct process_file **by_name;
 
     if (!files)
         return SS_E_NOMEM;
     run->files = files;
     by_name =
-        grow(run->by_name, &run->by_name_capacity, sizeof *by_name, run->file_count + 1);
+        array_grow(run->by_name, &run->by_name_capacity, sizeof *by_name, run->file_count + 1);
     if (!by_name)
         return SS_E_NOMEM;
     run->by_name = by_name;
 
     const size_t place = place_of_name(run, file->name);
-    memmove(by_name + place + 1, by_name + place,
-            (run->file_count - place) * sizeof *by_name);
+    memmove(by_name + place + 1, by_name + place, (run->file_count - place) * sizeof *by_name);
     by_name[place] = file;
     file->index = (uint32_t)run->file_count;
     files[run->file_count++] = file;
@@ -139,15 +136,14 @@ static int publish_lanes(struct ss_run *run, struct process_file *file)
 {
     const size_t fresh = file->lane_count - file->lanes_published;
     struct run_lane **lanes =
-        grow(run->lanes, &run->lane_capacity, sizeof *lanes, run->lane_count + fresh);
+        array_grow(run->lanes, &run->lane_capacity, sizeof *lanes, run->lane_count + fresh);
 
     if (fresh == 0)
         return 0;
     if (!lanes)
         return SS_E_NOMEM;
     run->lanes = lanes;
-    qsort(file->lanes + file->lanes_published, fresh, sizeof(struct run_lane *),
-          compare_numbers);
+    qsort(file->lanes + file->lanes_published, fresh, sizeof(struct run_lane *), compare_numbers);
     if (file->lanes_published == 0)
         file->info.first_lane = (uint32_t)run->lane_count;
     while (file->lanes_published < file->lane_count) {
@@ -171,6 +167,7 @@ static int refresh_files(struct ss_run *run)
             first = code;
         run->by_name[i]->order = (uint32_t)i;
     }
+    segment_cache_allow(&run->pool.cache, run->lane_count);
     run->barrier_ns = ss_run_is_live(run) ? run->host.now_ns - settle_ns : INT64_MAX;
     if (first == 0 && run->losses.failed)
         first = SS_E_NOMEM;
@@ -190,32 +187,37 @@ static int adopt_directory(struct ss_run *run, struct problem *problem)
     return code;
 }
 
+static int add_manifest(struct ss_run *run, struct source *source)
+{
+    const size_t most = source->size < MANIFEST_MOST ? (size_t)source->size : MANIFEST_MOST;
+    char *const text = malloc(most);
+
+    if (!text)
+        return SS_E_NOMEM;
+    const struct ss_text all = {text, source_read(source, 0, text, most)};
+    const int code =
+        all.size == most ? manifest_add_lines(&run->manifest, &run->texts, all) : SS_E_IO;
+    free(text);
+    return code;
+}
+
+/* There may be none, or something else of that name; one that cannot be read is an error. */
 static int read_manifest(struct ss_run *run)
 {
     struct source source;
-    char *text = NULL;
-    int code = 0;
+    int code = source_open(&source, &run->pool, manifest_name);
 
-    if (source_open(&source, &run->pool, manifest_name) == 0 && source.size > 0) {
-        const size_t most =
-            source.size < MANIFEST_MOST ? (size_t)source.size : MANIFEST_MOST;
-        text = malloc(most);
-        code = SS_E_NOMEM;
-        if (text) {
-            const struct ss_text all = {text, source_read(&source, 0, text, most)};
-            code = facts_add_manifest(&run->manifest, &run->texts, all);
-        }
-    }
-    free(text);
+    if (code == 0 && source.size > 0)
+        code = add_manifest(run, &source);
     source_close(&source);
-    return code;
+    return code == SS_E_NOTFOUND || code == SS_E_INVALID ? 0 : code;
 }
 
 static const char *explain(int code)
 {
     switch (code) {
     case SS_E_DAMAGED:
-        return "its header is damaged, or it is no process file of stepscope";
+        return "its header is damaged, or it is not a stepscope file";
     case SS_E_INVALID:
         return "not a regular file";
     default:
@@ -229,11 +231,12 @@ static int fail_without_process(const char *path, const struct problem *problem,
     if (problem->code != 0)
         return error_set(error, problem->code, "%s/%s: %s", path, problem->name,
                          explain(problem->code));
-    return error_set(error, SS_E_NOTRUN, "%s: %s (no %s file is in it)", path,
-                     ss_error_text(SS_E_NOTRUN), SS_FILE_SUFFIX);
+    return error_set(error, SS_E_NOTRUN, "%s: %s (no %s file)", path, ss_error_text(SS_E_NOTRUN),
+                     SS_FILE_SUFFIX);
 }
 
-/* The end of opening: a run that has a process, unless it `may_be_empty`, or NULL and the reason. */
+/* The end of opening: a run that has a process, unless it `may_be_empty`, or NULL and the
+ * reason. */
 static struct ss_run *finish(struct ss_run *run, int code, const struct problem *problem,
                              const char *path, bool may_be_empty, struct ss_error *error)
 {
@@ -249,8 +252,7 @@ static struct ss_run *finish(struct ss_run *run, int code, const struct problem 
     return NULL;
 }
 
-static struct ss_run *open_directory(const char *path, bool may_be_empty,
-                                     struct ss_error *error)
+static struct ss_run *open_directory(const char *path, bool may_be_empty, struct ss_error *error)
 {
     struct ss_run *const run = new_run(false);
     struct problem problem = {0};
@@ -263,7 +265,7 @@ static struct ss_run *open_directory(const char *path, bool may_be_empty,
     run->pool.dir = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     if (run->pool.dir < 0) {
         if (errno == ENOTDIR)
-            error_set(error, SS_E_NOTRUN, "%s: not a directory, hence not a run", path);
+            error_set(error, SS_E_NOTRUN, "%s: not a directory, so not a run", path);
         else
             error_set(error, error_code_of_errno(errno), "%s: %s", path,
                       ss_error_text(error_code_of_errno(errno)));
@@ -272,6 +274,7 @@ static struct ss_run *open_directory(const char *path, bool may_be_empty,
     }
     host_init(&run->host);
     code = read_manifest(run);
+    fold_load(run);
     if (code == 0)
         code = adopt_directory(run, &problem);
     return finish(run, code, &problem, path, may_be_empty, error);
@@ -297,19 +300,17 @@ static int compare_blobs(const void *a, const void *b)
     return order ? order : (ba > bb) - (ba < bb);
 }
 
-static int adopt_blob(struct ss_run *run, const struct ss_blob *blob,
-                      struct problem *problem)
+static int adopt_blob(struct ss_run *run, const struct ss_blob *blob, struct problem *problem)
 {
     if (is_process_name(blob->name))
         return adopt(run, blob->name, blob, problem);
     if (strcmp(blob->name, manifest_name) == 0 && blob->size > 0)
-        return facts_add_manifest(&run->manifest, &run->texts,
+        return manifest_add_lines(&run->manifest, &run->texts,
                                   (struct ss_text){blob->data, blob->size});
     return 0;
 }
 
-struct ss_run *ss_run_open_memory(const struct ss_blob *files, size_t count,
-                                  struct ss_error *error)
+struct ss_run *ss_run_open_memory(const struct ss_blob *files, size_t count, struct ss_error *error)
 {
     struct ss_run *const run = new_run(true);
     const struct ss_blob **const sorted = calloc(count + 1, sizeof *sorted);
@@ -334,6 +335,11 @@ struct ss_run *ss_run_open_memory(const struct ss_blob *files, size_t count,
 void run_follow(struct ss_run *run, bool following)
 {
     run->host.patient = following;
+}
+
+void run_note_no_writer(struct ss_run *run, size_t process)
+{
+    run->files[process]->has_no_writer = true;
 }
 
 int ss_run_refresh(struct ss_run *run)

@@ -28,6 +28,11 @@ bool run_is_training(const struct ss_run *run, size_t process)
     return run->files[process]->info.kind != SS_PROCESS_SUPERVISOR;
 }
 
+uint32_t run_process_number(const struct ss_run *run, size_t process)
+{
+    return process < run->file_count ? run->files[process]->order : 0;
+}
+
 uint32_t run_pid(const struct ss_run *run, size_t process)
 {
     return process < run->file_count ? run->files[process]->info.pid : 0;
@@ -112,11 +117,9 @@ static const struct ss_name_info *missing_name(struct missing_names *missing, ui
     return &name->info;
 }
 
-const struct ss_name_info *ss_run_name(const struct ss_run *run, size_t process,
-                                       uint32_t id)
+const struct ss_name_info *ss_run_name(const struct ss_run *run, size_t process, uint32_t id)
 {
-    static const struct ss_name_info unnamed = {.text = {"(unnamed)", 9},
-                                                .object = {"", 0}};
+    static const struct ss_name_info unnamed = {.text = {"(unnamed)", 9}, .object = {"", 0}};
 
     if (id == 0)
         return &unnamed;
@@ -128,9 +131,9 @@ const struct ss_name_info *ss_run_name(const struct ss_run *run, size_t process,
     return missing_name(run->missing, id);
 }
 
-static const struct facts *facts_of(const struct ss_run *run, size_t process)
+static const struct manifest *facts_of(const struct ss_run *run, size_t process)
 {
-    static const struct facts none;
+    static const struct manifest none;
 
     if (process == SIZE_MAX)
         return &run->manifest;
@@ -139,13 +142,13 @@ static const struct facts *facts_of(const struct ss_run *run, size_t process)
 
 struct ss_text ss_run_info(const struct ss_run *run, size_t process, const char *key)
 {
-    return facts_find(facts_of(run, process), key);
+    return manifest_find(facts_of(run, process), key);
 }
 
-bool ss_run_info_at(const struct ss_run *run, size_t process, size_t index,
-                    struct ss_text *key, struct ss_text *value)
+bool ss_run_info_at(const struct ss_run *run, size_t process, size_t index, struct ss_text *key,
+                    struct ss_text *value)
 {
-    const struct facts *const facts = facts_of(run, process);
+    const struct manifest *const facts = facts_of(run, process);
 
     if (index >= facts->count)
         return false;
@@ -181,8 +184,7 @@ static bool read_tail(struct run_lane *lane)
     return buffer && lane->tail;
 }
 
-size_t ss_run_open_spans(struct ss_run *run, size_t lane, struct ss_record *out,
-                         size_t max)
+size_t ss_run_open_spans(struct ss_run *run, size_t lane, struct ss_record *out, size_t max)
 {
     struct ss_open_span stack[SS_STACK_DEPTH];
 

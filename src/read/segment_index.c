@@ -1,7 +1,7 @@
-/* Which segment is what, and the lane blocks (docs/format.md sections 8.2 to 8.4). */
+/* Which segment is what, and the lane blocks (format 8.2 to 8.4). */
 #include <stdlib.h>
 
-#include "read/grow.h"
+#include "read/array.h"
 #include "read/process_file.h"
 
 /* All of a lane block but its stack and its records. */
@@ -24,8 +24,8 @@ struct segment_entry *segment_index_at(const struct process_file *file, uint64_t
 static struct segment_entry *make_entry(struct process_file *file, uint64_t segment)
 {
     const size_t chunk = (size_t)(segment / SEGMENTS_PER_CHUNK);
-    struct segment_chunk **chunks = grow(file->chunks, &file->chunk_capacity,
-                                         sizeof(struct segment_chunk *), chunk + 1);
+    struct segment_chunk **chunks =
+        array_grow(file->chunks, &file->chunk_capacity, sizeof(struct segment_chunk *), chunk + 1);
 
     if (!chunks)
         return NULL;
@@ -37,8 +37,7 @@ static struct segment_entry *make_entry(struct process_file *file, uint64_t segm
 
 /* What looks damaged in a file that is being written may be half of a change: not yet
  * lost. */
-static int lose_segment(struct process_file *file, uint64_t segment,
-                        enum ss_loss_kind kind)
+static int lose_segment(struct process_file *file, uint64_t segment, enum ss_loss_kind kind)
 {
     if (file->info.end == SS_END_LIVE)
         return 0;
@@ -84,8 +83,8 @@ static bool seen_before(const struct process_file *file, uint32_t first_lane)
 static int note_seen(struct process_file *file, uint32_t first_lane)
 {
     const uint32_t number = first_lane / SS_BLOCKS_PER_SEGMENT;
-    uint8_t *seen = grow(file->directories_seen, &file->seen_capacity, sizeof *seen,
-                         (size_t)number / 8 + 1);
+    uint8_t *seen = array_grow(file->directories_seen, &file->seen_capacity, sizeof *seen,
+                               (size_t)number / 8 + 1);
 
     if (!seen)
         return SS_E_NOMEM;
@@ -94,12 +93,13 @@ static int note_seen(struct process_file *file, uint32_t first_lane)
     return 0;
 }
 
-static int take_directory(struct process_file *file, uint64_t segment,
-                          uint32_t first_lane)
+static int take_directory(struct process_file *file, uint64_t segment, uint32_t first_lane)
 {
+    if (source_is_damaged(&file->source, offset_of(segment), SS_SEGMENT_BYTES))
+        return lose_segment(file, segment, SS_LOSS_HEADER);
     struct segment_entry *const entry = make_entry(file, segment);
-    uint32_t *directories = grow(file->directories, &file->directory_capacity,
-                                 sizeof *directories, file->directory_count + 1);
+    uint32_t *directories = array_grow(file->directories, &file->directory_capacity,
+                                       sizeof *directories, file->directory_count + 1);
 
     if (directories)
         file->directories = directories;
@@ -143,9 +143,11 @@ static int look_at_segment(struct process_file *file, uint64_t segment, bool cat
 
     if (entry && entry->use != SEGMENT_IDLE)
         return 0;
-    if (source_read(&file->source, offset_of(segment), &header, sizeof header) !=
-        sizeof header)
-        return lose_segment(file, segment, SS_LOSS_TRUNCATED);
+    if (source_read(&file->source, offset_of(segment), &header, sizeof header) != sizeof header)
+        return lose_segment(file, segment,
+                            source_is_damaged(&file->source, offset_of(segment), sizeof header)
+                                ? SS_LOSS_HEADER
+                                : SS_LOSS_TRUNCATED);
     if (is_zero(&header))
         return 0;
     if (header.magic != SS_SEGMENT_MAGIC)
@@ -177,16 +179,14 @@ static int look_at_segments(struct process_file *file, bool catching_up)
         offset += SS_SEGMENT_BYTES;
     }
     /* A last segment too short for its header is lost even if it is a hole. */
-    if (code == 0 && size > SS_SEGMENT_BYTES && rest > 0 &&
-        rest < SS_SEGMENT_HEADER_BYTES)
+    if (code == 0 && size > SS_SEGMENT_BYTES && rest > 0 && rest < SS_SEGMENT_HEADER_BYTES)
         code = look_at_segment(file, size / SS_SEGMENT_BYTES, catching_up);
     return code;
 }
 
 uint64_t segment_lease(struct process_file *file, uint64_t segment)
 {
-    const uint64_t offset =
-        offset_of(segment) + offsetof(struct ss_segment_header, lease);
+    const uint64_t offset = offset_of(segment) + offsetof(struct ss_segment_header, lease);
     uint64_t lease;
 
     if (source_read(&file->source, offset, &lease, sizeof lease) != sizeof lease)
@@ -207,8 +207,8 @@ static int check_all_again(struct process_file *file)
             if (entry->use != SEGMENT_HAS_RECORDS)
                 continue;
             if (segment_lease(file, segment) == entry->lease)
-                code = lane_table_add_segment(lane_table_find(file, entry->lane),
-                                              (uint32_t)segment, entry->seq);
+                code = lane_table_add_segment(lane_table_find(file, entry->lane), (uint32_t)segment,
+                                              entry->seq);
             else
                 *entry = (struct segment_entry){0};
         }
@@ -217,8 +217,7 @@ static int check_all_again(struct process_file *file)
 }
 
 static void lose_in_block(struct process_file *file, struct segment_entry *directory,
-                          unsigned place, enum ss_loss_kind kind, uint64_t offset,
-                          uint64_t bytes)
+                          unsigned place, enum ss_loss_kind kind, uint64_t offset, uint64_t bytes)
 {
     if (file->info.end == SS_END_LIVE || directory->blocks_told >> place & 1)
         return;
@@ -226,8 +225,7 @@ static void lose_in_block(struct process_file *file, struct segment_entry *direc
     process_file_lose(file, kind, offset, bytes);
 }
 
-static void take_block(struct run_lane *lane, const struct ss_lane_block *block,
-                       uint64_t offset)
+static void take_block(struct run_lane *lane, const struct ss_lane_block *block, uint64_t offset)
 {
     struct ss_lane *const info = &lane->info;
 
@@ -251,8 +249,7 @@ static int look_at_block(struct process_file *file, uint64_t segment, unsigned p
     if (offset >= file->source.size)
         return 0;
     if (file->source.size - offset < SS_BLOCK_BYTES ||
-        source_read(&file->source, offset, &block, BLOCK_HEAD_BYTES) !=
-            BLOCK_HEAD_BYTES) {
+        source_read(&file->source, offset, &block, BLOCK_HEAD_BYTES) != BLOCK_HEAD_BYTES) {
         lose_in_block(file, directory, place, SS_LOSS_TRUNCATED, offset, SS_BLOCK_BYTES);
         return 0;
     }
@@ -311,4 +308,9 @@ void segment_index_release(struct process_file *file)
     free(file->chunks);
     free(file->directories);
     free(file->directories_seen);
+    file->chunks = NULL;
+    file->directories = NULL;
+    file->directories_seen = NULL;
+    file->chunk_capacity = file->directory_capacity = file->directory_count = 0;
+    file->seen_capacity = 0;
 }

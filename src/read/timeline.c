@@ -2,7 +2,7 @@
 
 #include <stdlib.h>
 
-#include "read/grow.h"
+#include "read/array.h"
 
 typedef unsigned __int128 wide;
 
@@ -18,7 +18,7 @@ static const ss_ns shortest_rate_ns = 100000000;
 static int add_point(struct timeline *timeline, struct timeline_point point)
 {
     struct timeline_point *points =
-        grow(timeline->points, &timeline->capacity, sizeof *points, timeline->count + 1);
+        array_grow(timeline->points, &timeline->capacity, sizeof *points, timeline->count + 1);
 
     if (!points)
         return SS_E_NOMEM;
@@ -70,8 +70,7 @@ static ss_ns ns_after(ss_ns raw_ns, uint64_t distance, wide slope)
     const uint64_t room = (uint64_t)INT64_MAX - (uint64_t)raw_ns;
     wide product;
 
-    if (__builtin_mul_overflow((wide)distance, slope, &product) ||
-        product >> SLOPE_BITS > room)
+    if (__builtin_mul_overflow((wide)distance, slope, &product) || product >> SLOPE_BITS > room)
         return INT64_MAX;
     return (ss_ns)((uint64_t)raw_ns + (uint64_t)(product >> SLOPE_BITS));
 }
@@ -81,8 +80,7 @@ static ss_ns ns_before(ss_ns raw_ns, uint64_t distance, wide slope)
     const uint64_t room = (uint64_t)raw_ns - (uint64_t)INT64_MIN;
     wide product;
 
-    if (__builtin_mul_overflow((wide)distance, slope, &product) ||
-        product >> SLOPE_BITS > room)
+    if (__builtin_mul_overflow((wide)distance, slope, &product) || product >> SLOPE_BITS > room)
         return INT64_MIN;
     return (ss_ns)((uint64_t)raw_ns - (uint64_t)(product >> SLOPE_BITS));
 }
@@ -120,8 +118,7 @@ static ss_ns find_nanoseconds(uint64_t ticks, struct timeline_line *line)
     return ticks < INT64_MAX ? (ss_ns)ticks : INT64_MAX;
 }
 
-ss_ns timeline_find(const struct timeline *timeline, uint64_t ticks,
-                    struct timeline_line *line)
+ss_ns timeline_find(const struct timeline *timeline, uint64_t ticks, struct timeline_line *line)
 {
     if (timeline->nanoseconds)
         return find_nanoseconds(ticks, line);

@@ -1,5 +1,4 @@
-/* Turns ticks of a process into nanoseconds of CLOCK_MONOTONIC_RAW (docs/format.md
- * section 6).
+/* Turns ticks of a process into nanoseconds of CLOCK_MONOTONIC_RAW (format 6).
  *
  * The points are 16 bytes each; what a conversion needs of the line between two of
  * them is kept by the caller in a struct timeline_line, so that the common case is one
@@ -49,8 +48,7 @@ double timeline_ticks_per_s(const struct timeline *timeline);
 bool timeline_is_suspect(const struct timeline *timeline);
 
 /* The slow way; also finds the line for the next calls. */
-ss_ns timeline_find(const struct timeline *timeline, uint64_t ticks,
-                    struct timeline_line *line);
+ss_ns timeline_find(const struct timeline *timeline, uint64_t ticks, struct timeline_line *line);
 
 static inline ss_ns timeline_ns(const struct timeline *timeline, uint64_t ticks,
                                 struct timeline_line *line)

@@ -5,7 +5,7 @@
 
 #include "pen.h"
 
-/* A lane that nobody has: its block is made. NULL: no space or memory. */
+/* A free lane: its block is made. NULL: no space or memory. */
 struct lane *attach_new_lane(struct session *session);
 
 /* Gives the calling thread's pen a lane; false, counted, if there is none. */

@@ -11,9 +11,8 @@ static void count_lost(struct session *session)
 void control_put_info(struct session *session, const char *key, const char *value)
 {
     struct ss_rec_name info = {.head = {.kind = SS_KIND_INFO}};
-    if (value[0] && !pen_put_text(&session->control, &info, key, value)) {
+    if (value[0] && !pen_put_text(&session->control, &info, key, value))
         count_lost(session);
-    }
 }
 
 void control_put_calibration(struct session *session, const struct ticks_pair *pair)
@@ -23,9 +22,8 @@ void control_put_calibration(struct session *session, const struct ticks_pair *p
                                         .raw_ns = pair->raw_ns,
                                         .realtime_ns = pair->realtime_ns,
                                         .bracket_ticks = pair->bracket_ticks};
-    if (!pen_put(&session->control, &record, 2)) {
+    if (!pen_put(&session->control, &record, 2))
         count_lost(session);
-    }
 }
 
 bool control_put_frame(struct session *session, const struct ss_rec_frame *frame,
@@ -38,6 +36,8 @@ bool control_put_frame(struct session *session, const struct ss_rec_frame *frame
 
 void control_put_names(struct session *session)
 {
+    session->store.header->lost_names += names_refused() - session->names_refused;
+    session->names_refused = names_refused();
     for (; session->names_written < names_count(); session->names_written++) {
         const struct name *name = names_get(session->names_written);
         struct ss_rec_name record = {.head = {.kind = SS_KIND_NAME},

@@ -3,12 +3,13 @@
 #ifndef RECORD_CONTROL_H
 #define RECORD_CONTROL_H
 
-#include "ticks.h"
 #include <stdbool.h>
+
+#include "ticks.h"
 
 struct session;
 
-/* Callers hold the recorder lock. What can not be written is counted as lost_names. */
+/* Callers hold the recorder lock. What cannot be written is counted as lost_names. */
 void control_put_info(struct session *session, const char *key, const char *value);
 void control_put_calibration(struct session *session, const struct ticks_pair *pair);
 /* False: no space, and the id means nothing. */

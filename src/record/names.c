@@ -1,11 +1,12 @@
 #include "names.h"
 
-#include "base/utf8.h"
-#include "stepscope/format.h"
-#include "system.h"
 #include <stdbool.h>
 #include <string.h>
 #include <sys/mman.h>
+
+#include "base/text.h"
+#include "stepscope/format.h"
+#include "system.h"
 
 enum {
     TEXT_MAX = 2000,
@@ -14,19 +15,18 @@ enum {
     ARENA_BYTES = 1 << 18
 };
 
-static struct name *chunks[SS_MAX_NAMES / CHUNK];
+static struct name *chunks[SS_MAX_NAMES / CHUNK]; /* of ids; NULL: none was given away yet */
 static uint32_t count = 1;
-static uint32_t *slots; /* open addressing, ids; 0: empty */
+static uint32_t refused; /* names for which memory was short */
+static uint32_t *slots;  /* open addressing, ids; 0: empty */
 static uint32_t slot_count;
 static char *arena;
 static size_t arena_left;
-static uint8_t stages[SS_MAX_NAMES];
 
 static uint32_t hash_bytes(uint32_t hash, const void *bytes, size_t size)
 {
-    for (size_t i = 0; i < size; i++) {
+    for (size_t i = 0; i < size; i++)
         hash = (hash ^ ((const uint8_t *)bytes)[i]) * 16777619u; /* FNV-1a */
-    }
     return hash;
 }
 
@@ -63,7 +63,9 @@ uint32_t names_count(void)
 
 uint8_t names_stage(uint16_t id)
 {
-    return __atomic_load_n(&stages[id], __ATOMIC_RELAXED);
+    const struct name *chunk = __atomic_load_n(&chunks[id / CHUNK], __ATOMIC_ACQUIRE);
+
+    return chunk ? __atomic_load_n(&chunk[id % CHUNK].stage, __ATOMIC_RELAXED) : 0;
 }
 
 uint8_t names_nest(uint8_t stage)
@@ -76,32 +78,26 @@ uint8_t names_nest(uint8_t stage)
 static uint32_t *find_slot(const struct name *name)
 {
     uint32_t i = hash_name(name) & (slot_count - 1);
-    while (slots[i] && !same(names_get(slots[i]), name)) {
+    while (slots[i] && !same(names_get(slots[i]), name))
         i = (i + 1) & (slot_count - 1);
-    }
     return &slots[i];
 }
 
 static int grow_slots(void)
 {
-    if (count * 2 < slot_count) {
+    if (count * 2 < slot_count)
         return 1;
-    }
     uint32_t *old = slots;
     uint32_t old_count = slot_count;
-    uint32_t *fresh =
-        system_map_private((old_count ? old_count * 2u : 2048u) * sizeof *fresh);
-    if (!fresh) {
+    uint32_t *fresh = system_map_private((old_count ? old_count * 2u : 2048u) * sizeof *fresh);
+    if (!fresh)
         return 0;
-    }
     slots = fresh;
     slot_count = old_count ? old_count * 2 : 2048;
-    for (uint32_t id = 1; id < count; id++) {
+    for (uint32_t id = 1; id < count; id++)
         *find_slot(names_get(id)) = id;
-    }
-    if (old) {
+    if (old)
         munmap(old, old_count * sizeof *old);
-    }
     return 1;
 }
 
@@ -110,9 +106,8 @@ static const char *copy_text(const char *text)
     size_t n = utf8_cut(text, TEXT_MAX);
     if (n + 1 > arena_left) {
         char *fresh = system_map_private(ARENA_BYTES);
-        if (!fresh) {
+        if (!fresh)
             return NULL;
-        }
         arena = fresh;
         arena_left = ARENA_BYTES;
     }
@@ -125,36 +120,48 @@ static const char *copy_text(const char *text)
 
 static uint32_t add(const struct name *name, uint32_t *slot)
 {
-    struct name **chunk = &chunks[count / CHUNK];
-    if (!*chunk) {
-        *chunk = system_map_private(CHUNK * sizeof **chunk);
+    struct name *chunk = chunks[count / CHUNK];
+    if (!chunk) {
+        chunk = system_map_private(CHUNK * sizeof *chunk);
+        __atomic_store_n(&chunks[count / CHUNK], chunk, __ATOMIC_RELEASE);
     }
-    struct name copy = *name;
-    copy.text = copy_text(name->text);
-    copy.object = copy_text(name->object);
-    if (!*chunk || !copy.text || !copy.object) {
+    const char *text = copy_text(name->text), *object = copy_text(name->object);
+    if (!chunk || !text || !object)
         return 0;
-    }
-    (*chunk)[count % CHUNK] = copy;
-    __atomic_store_n(&stages[count], copy.stage, __ATOMIC_RELAXED);
+    struct name *copy = &chunk[count % CHUNK];
+    copy->text = text;
+    copy->object = object;
+    copy->role = name->role;
+    copy->scope = name->scope;
+    __atomic_store_n(&copy->stage, name->stage, __ATOMIC_RELAXED);
     *slot = count;
     return count++;
 }
 
-uint32_t names_intern(const struct name *name)
+uint32_t names_refused(void)
 {
-    if (!grow_slots()) {
+    return refused;
+}
+
+static uint32_t find_or_add(const struct name *name)
+{
+    if (!grow_slots())
         return 0;
-    }
     struct name wanted = *name;
     uint32_t *slot = find_slot(&wanted);
-    if (*slot) {
+    if (*slot)
         return *slot;
-    }
     if (count >= SS_MAX_NAMES - FOLDED) {
         wanted.text = "(more)";
         wanted.object = "";
         slot = find_slot(&wanted);
     }
     return *slot ? *slot : add(&wanted, slot);
+}
+
+uint32_t names_intern(const struct name *name)
+{
+    const uint32_t id = find_or_add(name);
+    refused += id == 0;
+    return id;
 }

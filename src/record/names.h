@@ -15,6 +15,9 @@ struct name {
  * become "(more)". Returns an id, 0 if memory is short. */
 uint32_t names_intern(const struct name *name);
 
+/* For how many it was short: spans of theirs have no name. */
+uint32_t names_refused(void);
+
 uint32_t names_count(void); /* ids 1 .. count - 1 are in use; at least 1 */
 const struct name *names_get(uint32_t id);
 uint8_t names_stage(uint16_t id);

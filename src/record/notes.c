@@ -1,8 +1,9 @@
 #include "notes.h"
 
+#include <string.h>
+
 #include "run_dir.h"
 #include "session.h"
-#include <string.h>
 
 static struct pen *pen_for_note(uint64_t *now)
 {
@@ -22,14 +23,18 @@ void notes_fact(const char *key, const char *value)
     run_dir_also(key, value);
 }
 
+void notes_rank(int rank, int world)
+{
+    session_set_rank(rank, world);
+}
+
 void notes_hook(const char *target, const char *reason)
 {
     struct ss_rec_text hook = {.head = {.kind = SS_KIND_HOOK}};
     struct pen *pen = pen_for_note(&hook.ticks);
     hook.head.flags = reason ? SS_FLAG_FAILED : 0;
-    if (pen && !pen_put_text(pen, &hook, target, reason)) {
+    if (pen && !pen_put_text(pen, &hook, target, reason))
         pen_lose(pen, -1, hook.ticks);
-    }
 }
 
 bool notes_frame(const struct ss_rec_frame *frame, const char *function, const char *file)
@@ -40,13 +45,11 @@ bool notes_frame(const struct ss_rec_frame *frame, const char *function, const c
 void notes_sample(uint32_t tid, ss_ticks when, const uint32_t *frames, unsigned count)
 {
     unsigned char bytes[SS_MAX_UNITS * SS_UNIT];
-    struct ss_rec_sample sample = {
-        .head = {.kind = SS_KIND_SAMPLE}, .ticks = when, .tid = tid};
+    struct ss_rec_sample sample = {.head = {.kind = SS_KIND_SAMPLE}, .ticks = when, .tid = tid};
     uint64_t now;
     struct pen *pen = pen_for_note(&now);
-    if (!pen) {
+    if (!pen)
         return;
-    }
     count = count < NOTES_FRAMES_MAX ? count : NOTES_FRAMES_MAX;
     sample.frames = (uint16_t)count;
     const size_t fixed = offsetof(struct ss_rec_sample, frame);
@@ -55,9 +58,8 @@ void notes_sample(uint32_t tid, ss_ticks when, const uint32_t *frames, unsigned 
     memcpy(bytes, &sample, fixed);
     memcpy(bytes + fixed, frames, count * sizeof *frames);
     memset(bytes + size, 0, (size_t)units * SS_UNIT - size);
-    if (!pen_put(pen, bytes, units)) {
+    if (!pen_put(pen, bytes, units))
         pen_lose(pen, -1, now);
-    }
 }
 
 void notes_perturbed(ss_ticks start, ss_ticks end, enum ss_perturbation reason)
@@ -68,7 +70,6 @@ void notes_perturbed(ss_ticks start, ss_ticks end, enum ss_perturbation reason)
                                  .arg = reason};
     uint64_t now;
     struct pen *pen = pen_for_note(&now);
-    if (pen && !pen_put(pen, &window, 1)) {
+    if (pen && !pen_put(pen, &window, 1))
         pen_lose(pen, -1, now);
-    }
 }

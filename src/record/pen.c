@@ -1,21 +1,19 @@
 #include "pen.h"
 
-#include "base/utf8.h"
-#include "session.h"
 #include <string.h>
 
-enum { PAGE_BYTES = 4096 };
-enum {
-    TEXT_OFFSET = PEN_TEXT_FIXED + 4,
-    TEXT_MAX = SS_MAX_UNITS * SS_UNIT - TEXT_OFFSET
-};
+#include "base/text.h"
+#include "session.h"
 
-/* Lets the fast path go on to the end of the cursor's page, and tells the helper which one it is. */
+enum { PAGE_BYTES = 4096 };
+enum { TEXT_OFFSET = PEN_TEXT_FIXED + 4, TEXT_MAX = SS_MAX_UNITS * SS_UNIT - TEXT_OFFSET };
+
+/* Lets the fast path go on to the end of the cursor's page, and tells the helper which one it
+ * is. */
 static void open_page(struct pen *pen)
 {
     unsigned char *end = atomic_load_explicit(&pen->lane->limit, memory_order_relaxed);
-    unsigned char *page_end =
-        (unsigned char *)(((uintptr_t)pen->cursor | (PAGE_BYTES - 1)) + 1);
+    unsigned char *page_end = (unsigned char *)(((uintptr_t)pen->cursor | (PAGE_BYTES - 1)) + 1);
     pen->limit = page_end < end ? page_end : end;
     atomic_store_explicit(&pen->lane->cursor, pen->cursor, memory_order_relaxed);
 }
@@ -43,9 +41,8 @@ static unsigned char *end_of_records(unsigned char *at, const unsigned char *end
 {
     while (at < end) {
         const struct ss_head *head = (const struct ss_head *)(const void *)at;
-        if (head->kind == 0) {
+        if (head->kind == 0)
             break;
-        }
         at += (size_t)head->units * SS_UNIT;
     }
     return at;
@@ -57,8 +54,8 @@ void pen_take_up(struct pen *pen, struct lane *lane)
     pen->block = lane->block;
     pen->too_deep = 0;
     take_up_stack(pen);
-    unsigned char *end = lane->segment ? lane->segment->base + SS_SEGMENT_BYTES
-                                       : (unsigned char *)(lane->block + 1);
+    unsigned char *end =
+        lane->segment ? lane->segment->base + SS_SEGMENT_BYTES : (unsigned char *)(lane->block + 1);
     unsigned char *cursor = atomic_load_explicit(&lane->cursor, memory_order_relaxed);
     write_in(pen, end_of_records(cursor ? cursor : lane->block->records, end), end);
 }
@@ -84,11 +81,9 @@ static bool next_segment(struct pen *pen)
     header->first_ticks = ticks_now(lane->session->clock);
     __atomic_store_n(&header->lease, segment->lease, __ATOMIC_RELEASE);
     lane->segment = segment;
-    write_in(pen, segment->base + SS_SEGMENT_HEADER_BYTES,
-             segment->base + SS_SEGMENT_BYTES);
-    if (full) { /* from here on the helper may unmap it: the cursor must have left it before */
+    write_in(pen, segment->base + SS_SEGMENT_HEADER_BYTES, segment->base + SS_SEGMENT_BYTES);
+    if (full) /* from here on the helper may unmap it: the cursor must have left it before */
         atomic_store_explicit(&full->state, SEGMENT_SEALED, memory_order_release);
-    }
     return true;
 }
 
@@ -113,12 +108,10 @@ static void write_lost(struct pen *pen)
 static bool make_room(struct pen *pen, unsigned units)
 {
     unsigned lost_units = pen->lane->lost_count > 0;
-    if (!has_room(pen, units + lost_units) && !next_segment(pen)) {
+    if (!has_room(pen, units + lost_units) && !next_segment(pen))
         return false;
-    }
-    if (lost_units) {
+    if (lost_units)
         write_lost(pen);
-    }
     open_page(pen);
     return true;
 }
@@ -127,12 +120,10 @@ void pen_lose(struct pen *pen, int stage, uint64_t now)
 {
     struct lane *lane = pen->lane;
     lane->block->lost_records++;
-    if (stage >= 0) {
+    if (stage >= 0)
         lane->block->lost_by_stage[stage]++;
-    }
-    if (lane->lost_count++ == 0) {
+    if (lane->lost_count++ == 0)
         lane->lost_from = now;
-    }
     lane->lost_to = now;
 }
 
@@ -155,15 +146,14 @@ static void drop_innermost(struct pen *pen, uint64_t now)
 
 void pen_end_slow(struct pen *pen, uint64_t now, unsigned flags, int64_t arg)
 {
-    if (pen->too_deep > 0) {
+    if (pen->too_deep > 0)
         pen->too_deep--;
-    } else if (pen->top == &pen->block->open[1]) {
+    else if (pen->top == &pen->block->open[1])
         pen->block->unbalanced++;
-    } else if (make_room(pen, 1)) {
+    else if (make_room(pen, 1))
         pen_end(pen, now, flags, arg);
-    } else {
+    else
         drop_innermost(pen, now);
-    }
 }
 
 void pen_switch_slow(struct pen *pen, uint32_t name, unsigned flags, enum ss_clock clock)
@@ -192,11 +182,9 @@ static uint64_t head_here(const struct pen *pen, const void *record, unsigned un
 
 bool pen_put(struct pen *pen, const void *record, unsigned units)
 {
-    if (!make_room(pen, units)) {
+    if (!make_room(pen, units))
         return false;
-    }
-    memcpy(pen->cursor + sizeof(struct ss_head),
-           (const char *)record + sizeof(struct ss_head),
+    memcpy(pen->cursor + sizeof(struct ss_head), (const char *)record + sizeof(struct ss_head),
            (size_t)units * SS_UNIT - sizeof(struct ss_head));
     pen_commit(pen, head_here(pen, record, units), units);
     return true;
@@ -214,19 +202,16 @@ bool pen_put_text(struct pen *pen, const void *fixed, const char *a, const char 
     bytes[1] = (uint16_t)cut(b, (size_t)TEXT_MAX - bytes[0]);
     size_t size = TEXT_OFFSET + (size_t)bytes[0] + bytes[1];
     unsigned units = (unsigned)((size + SS_UNIT - 1) / SS_UNIT);
-    if (!make_room(pen, units)) {
+    if (!make_room(pen, units))
         return false;
-    }
     unsigned char *at = pen->cursor;
     memcpy(at + sizeof(struct ss_head), (const char *)fixed + sizeof(struct ss_head),
            PEN_TEXT_FIXED - sizeof(struct ss_head));
     memcpy(at + PEN_TEXT_FIXED, bytes, sizeof bytes);
-    if (bytes[0]) {
+    if (bytes[0])
         memcpy(at + TEXT_OFFSET, a, bytes[0]);
-    }
-    if (bytes[1]) {
+    if (bytes[1])
         memcpy(at + TEXT_OFFSET + bytes[0], b, bytes[1]);
-    }
     pen_commit(pen, head_here(pen, fixed, units), units);
     return true;
 }

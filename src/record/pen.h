@@ -6,11 +6,35 @@
 #ifndef RECORD_PEN_H
 #define RECORD_PEN_H
 
-#include "gate.h"
-#include "lane.h"
-#include "stepscope/format.h"
-#include "ticks.h"
 #include <stdbool.h>
+
+#include "gate.h"
+#include "stepscope/format.h"
+#include "store.h"
+#include "ticks.h"
+
+/* A lane, as all threads of the process see it: a block of the file, its segments, its owner. The
+ * owner writes it with its pen. */
+
+struct session;
+
+struct lane {
+    struct session *session;
+    struct ss_lane_block *block;
+    struct segment *segment; /* NULL: still inside the lane block */
+    uint32_t number;
+    uint32_t seq;
+    uint32_t tid;        /* owner, 0: none; recorder lock */
+    uint64_t lost_count; /* since the last record that found room */
+    uint64_t lost_from, lost_to;
+    struct lane *next_free;
+
+    /* For the helper thread, which keeps the pages ahead of the cursor writable. */
+    _Atomic(unsigned char *) cursor;
+    _Atomic(unsigned char *) limit;
+    unsigned char *seen_cursor;
+    uint32_t idle_rounds;
+};
 
 #if __BYTE_ORDER__ != __ORDER_LITTLE_ENDIAN__
 #error "the recorder writes its structs in place: little-endian machines only"
@@ -18,18 +42,15 @@
 
 enum {
     PEN_DEPTH_MAX = SS_STACK_DEPTH - 1,
-    PEN_PREFETCH =
-        512 /* bytes ahead: the next lines were last written by the helper's core */
+    PEN_PREFETCH = 512 /* bytes ahead: the next lines were last written by the helper's core */
 };
 
 struct pen {
-    int32_t gate; /* the recording that it belongs to */
-    int32_t
-        fast_gate; /* the same, or GATE_NONE if the clock is too slow for a fast path */
+    int32_t gate;      /* the recording that it belongs to */
+    int32_t fast_gate; /* the same, or GATE_NONE if the clock is too slow for a fast path */
     uint32_t too_deep; /* open spans beyond PEN_DEPTH_MAX: counted, not recorded */
     unsigned char *cursor;
-    unsigned char
-        *limit; /* end of the page: there, the helper is told where the lane is */
+    unsigned char *limit;     /* end of the page: there, the helper learns where the lane is */
     struct ss_open_span *top; /* the next entry of the block's stack of open spans */
     struct ss_lane_block *block;
     uint64_t place; /* head of a span begun now, without its name and flags */
@@ -37,12 +58,7 @@ struct pen {
 };
 
 /* Bits of a head as one word (struct ss_head). */
-enum {
-    HEAD_NAME_SHIFT = 16,
-    HEAD_FLAGS_SHIFT = 32,
-    HEAD_DEPTH_SHIFT = 48,
-    HEAD_NEST_SHIFT = 56
-};
+enum { HEAD_NAME_SHIFT = 16, HEAD_FLAGS_SHIFT = 32, HEAD_DEPTH_SHIFT = 48, HEAD_NEST_SHIFT = 56 };
 #define HEAD_PLACE_MASK 0xffff00000000ffffu
 #define HEAD_OF(kind) ((uint64_t)(kind) | 1u << 8) /* of one unit */
 #define HEAD_SPAN HEAD_OF(SS_KIND_SPAN)
@@ -92,7 +108,7 @@ static inline void pen_commit(struct pen *pen, uint64_t head, unsigned units)
 
 /* What a span begun inside this one inherits: one level more, the stage of this one, and whether
  * this one or anything around it is closed, or opaque. A name says whether it is transparent, so
- * that 0, which nobody interned, is not. */
+ * that 0, which was never interned, is not. */
 static inline uint64_t pen_place_inside(uint64_t place, uint32_t name)
 {
     const uint64_t kept = (uint64_t)(SS_NEST_CLOSED | SS_NEST_OPAQUE) << HEAD_NEST_SHIFT |
@@ -107,8 +123,7 @@ static inline uint64_t pen_head(uint64_t place, uint32_t name, unsigned flags)
 }
 
 /* Needs pen_can_begin(). The clock is read late, so that our own work is not in the span. */
-static inline void pen_begin(struct pen *pen, uint32_t name, unsigned flags,
-                             enum ss_clock clock)
+static inline void pen_begin(struct pen *pen, uint32_t name, unsigned flags, enum ss_clock clock)
 {
     struct ss_open_span *open = pen->top;
     const uint64_t place = pen->place;
@@ -120,8 +135,8 @@ static inline void pen_begin(struct pen *pen, uint32_t name, unsigned flags,
 }
 
 /* Writes a span that began at `start` as ended at `end`; needs room at the cursor. */
-static inline void pen_write_span(struct pen *pen, uint64_t head, uint64_t start,
-                                  uint64_t end, int64_t arg)
+static inline void pen_write_span(struct pen *pen, uint64_t head, uint64_t start, uint64_t end,
+                                  int64_t arg)
 {
     struct ss_rec_span *span = (struct ss_rec_span *)(void *)pen->cursor;
     span->start_ticks = start;
@@ -135,8 +150,7 @@ static inline void pen_write_point(struct pen *pen, enum ss_kind kind, uint32_t 
                                    unsigned flags, uint64_t now, uint64_t value)
 {
     struct ss_rec_point *point = (struct ss_rec_point *)(void *)pen->cursor;
-    const uint64_t place =
-        pen->place >> HEAD_DEPTH_SHIFT << HEAD_DEPTH_SHIFT | HEAD_OF(kind);
+    const uint64_t place = pen->place >> HEAD_DEPTH_SHIFT << HEAD_DEPTH_SHIFT | HEAD_OF(kind);
     point->ticks = now;
     point->value = value;
     point->subject = 0;
@@ -163,8 +177,7 @@ static inline void pen_end(struct pen *pen, uint64_t now, unsigned flags, int64_
 /* Ends the innermost span and begins the next one in its place. The start is stored last: an entry
  * that still has the start of the span just written does not count as open (format 8.8). Needs
  * pen_can_end(). */
-static inline void pen_switch(struct pen *pen, uint32_t name, unsigned flags,
-                              enum ss_clock clock)
+static inline void pen_switch(struct pen *pen, uint32_t name, unsigned flags, enum ss_clock clock)
 {
     struct ss_open_span *open = pen->top - 1;
     const uint64_t head = pen_load_head(&open->head);
@@ -180,8 +193,8 @@ static inline void pen_switch(struct pen *pen, uint32_t name, unsigned flags,
 /* Lets a pen write where the lane's last owner stopped, even if that one died without a word. */
 void pen_take_up(struct pen *pen, struct lane *lane);
 
-/* The same as begin, end and switch, for what the fast path leaves: a stack that is full or empty, no room
- * in the segment. */
+/* The same as begin, end and switch, for what the fast path leaves: a stack that is full or empty,
+ * no room in the segment. */
 void pen_begin_slow(struct pen *pen, uint32_t name, unsigned flags, enum ss_clock clock);
 void pen_end_slow(struct pen *pen, uint64_t now, unsigned flags, int64_t arg);
 void pen_switch_slow(struct pen *pen, uint32_t name, unsigned flags, enum ss_clock clock);

@@ -2,9 +2,10 @@
  * room in it) and falls back to session_pen() for everything else. */
 #include "stepscope/recorder.h"
 
+#include <string.h>
+
 #include "base/compiler.h"
 #include "session.h"
-#include <string.h>
 
 static uint64_t now_of(const struct pen *pen)
 {
@@ -14,23 +15,20 @@ static uint64_t now_of(const struct pen *pen)
 ATTR_NOINLINE static void begin_slow(ss_name name, unsigned flags)
 {
     struct pen *pen = session_pen();
-    if (pen) {
+    if (pen)
         pen_begin_slow(pen, name, flags, pen->lane->session->clock);
-    }
 }
 
 void ss_begin(ss_name name, unsigned flags)
 {
     struct pen *pen = &session_tls;
     const int32_t now = gate_now();
-    if (now == GATE_OFF) {
+    if (now == GATE_OFF)
         return;
-    }
-    if (LIKELY(pen->fast_gate == now && pen_can_begin(pen))) {
+    if (LIKELY(pen->fast_gate == now && pen_can_begin(pen)))
         pen_begin(pen, name, flags, SS_CLOCK_TSC);
-    } else {
+    else
         begin_slow(name, flags);
-    }
 }
 
 ATTR_NOINLINE static void end_slow(unsigned flags, int64_t arg)
@@ -38,39 +36,35 @@ ATTR_NOINLINE static void end_slow(unsigned flags, int64_t arg)
     /* session_pen() may wait; that is not part of the span. */
     const uint64_t now = session_tls.lane ? now_of(&session_tls) : 0;
     struct pen *pen = session_pen();
-    if (pen) {
+    if (pen)
         pen_end_slow(pen, now ? now : now_of(pen), flags, arg);
-    }
 }
 
 void ss_end(unsigned flags, int64_t arg)
 {
     struct pen *pen = &session_tls;
     const int32_t now = gate_now();
-    if (LIKELY(pen->fast_gate == now && pen_can_end(pen))) {
+    if (LIKELY(pen->fast_gate == now && pen_can_end(pen)))
         pen_end(pen, ticks_counter(), flags, arg);
-    } else if (now != GATE_OFF) {
+    else if (now != GATE_OFF)
         end_slow(flags, arg);
-    }
 }
 
 ATTR_NOINLINE static void switch_slow(ss_name next, unsigned flags)
 {
     struct pen *pen = session_pen();
-    if (pen) {
+    if (pen)
         pen_switch_slow(pen, next, flags, pen->lane->session->clock);
-    }
 }
 
 void ss_switch(ss_name next, unsigned flags)
 {
     struct pen *pen = &session_tls;
     const int32_t now = gate_now();
-    if (LIKELY(pen->fast_gate == now && pen_can_end(pen))) {
+    if (LIKELY(pen->fast_gate == now && pen_can_end(pen)))
         pen_switch(pen, next, flags, SS_CLOCK_TSC);
-    } else if (now != GATE_OFF) {
+    else if (now != GATE_OFF)
         switch_slow(next, flags);
-    }
 }
 
 /* The pen for a record that is not a span; NULL: off. */
@@ -88,9 +82,8 @@ ss_ticks ss_now(void)
 ss_ticks ss_ticks_of_ns(int64_t duration_ns)
 {
     const struct pen *pen = pen_for_record();
-    if (!pen || duration_ns <= 0) {
+    if (!pen || duration_ns <= 0)
         return 0;
-    }
     const uint64_t rate = pen->lane->session->ticks_per_s;
     return (ss_ticks)((unsigned __int128)(uint64_t)duration_ns * rate / 1000000000u);
 }
@@ -103,9 +96,8 @@ static uint64_t within(uint64_t ticks, uint64_t low, uint64_t high)
 void ss_append(ss_name name, ss_ticks start, ss_ticks end, unsigned flags, int64_t arg)
 {
     struct pen *pen = pen_for_record();
-    if (!pen) {
+    if (!pen)
         return;
-    }
     /* Readers take times before the start, or far ahead, for damage. */
     const uint64_t first = pen->lane->session->first.ticks;
     const uint64_t now = now_of(pen);
@@ -115,16 +107,14 @@ void ss_append(ss_name name, ss_ticks start, ss_ticks end, unsigned flags, int64
                                .end_ticks = within(end, start, now),
                                .arg = arg};
     span.head.flags = (uint16_t)(flags | SS_FLAG_APPENDED);
-    if (!pen_put(pen, &span, 1)) {
+    if (!pen_put(pen, &span, 1))
         pen_lose(pen, SS_NAME_NEST(name) & SS_NEST_STAGE, now);
-    }
 }
 
 static void put(const void *record, unsigned units, struct pen *pen, uint64_t now)
 {
-    if (!pen_put(pen, record, units)) {
+    if (!pen_put(pen, record, units))
         pen_lose(pen, -1, now);
-    }
 }
 
 ATTR_NOINLINE static void put_point_slow(enum ss_kind kind, ss_name name, unsigned flags,
@@ -132,10 +122,9 @@ ATTR_NOINLINE static void put_point_slow(enum ss_kind kind, ss_name name, unsign
 {
     struct pen *pen = pen_for_record();
     if (pen) {
-        struct ss_rec_point point = {
-            .head = {.kind = (uint8_t)kind, .name = SS_NAME_ID(name)},
-            .ticks = now_of(pen),
-            .value = value};
+        struct ss_rec_point point = {.head = {.kind = (uint8_t)kind, .name = SS_NAME_ID(name)},
+                                     .ticks = now_of(pen),
+                                     .value = value};
         point.head.flags = (uint16_t)flags;
         put(&point, 1, pen, point.ticks);
     }
@@ -144,11 +133,10 @@ ATTR_NOINLINE static void put_point_slow(enum ss_kind kind, ss_name name, unsign
 static void put_point(enum ss_kind kind, ss_name name, unsigned flags, uint64_t value)
 {
     struct pen *pen = &session_tls;
-    if (LIKELY(pen->fast_gate == gate_now() && pen->cursor < pen->limit)) {
+    if (LIKELY(pen->fast_gate == gate_now() && pen->cursor < pen->limit))
         pen_write_point(pen, kind, name, flags, ticks_counter(), value);
-    } else {
+    else
         put_point_slow(kind, name, flags, value);
-    }
 }
 
 void ss_step(uint64_t samples)
@@ -186,22 +174,19 @@ void ss_counter(ss_name name, double value)
 void ss_mark(ss_name name, const char *text)
 {
     struct pen *pen = pen_for_record();
-    if (!pen) {
+    if (!pen)
         return;
-    }
     struct ss_rec_text mark = {.head = {.kind = SS_KIND_MARK, .name = SS_NAME_ID(name)},
                                .ticks = now_of(pen)};
-    if (!pen_put_text(pen, &mark, text, NULL)) {
+    if (!pen_put_text(pen, &mark, text, NULL))
         pen_lose(pen, -1, mark.ticks);
-    }
 }
 
 void ss_plan(uint64_t steps, uint64_t epochs, uint64_t steps_per_epoch, uint64_t batch)
 {
     struct pen *pen = pen_for_record();
-    if (!pen) {
+    if (!pen)
         return;
-    }
     struct ss_rec_plan plan = {.head = {.kind = SS_KIND_PLAN},
                                .ticks = now_of(pen),
                                .steps = steps,
@@ -211,8 +196,8 @@ void ss_plan(uint64_t steps, uint64_t epochs, uint64_t steps_per_epoch, uint64_t
     put(&plan, 2, pen, plan.ticks);
 }
 
-ss_name ss_intern(const char *text, enum ss_stage stage, enum ss_role role,
-                  enum ss_scope scope, const char *object)
+ss_name ss_intern(const char *text, enum ss_stage stage, enum ss_role role, enum ss_scope scope,
+                  const char *object)
 {
     const struct name name = {
         .text = text ? text : "",

@@ -1,11 +1,5 @@
 #include "run_dir.h"
 
-#include "base/redact.h"
-#include "base/size.h"
-#include "stepscope/error.h"
-#include "stepscope/format.h"
-#include "system.h"
-#include "tf_config.h"
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -16,16 +10,26 @@
 #include <sys/utsname.h>
 #include <time.h>
 #include <unistd.h>
+#ifdef __GLIBC__
+#include <gnu/libc-version.h>
+#endif
+
+#include "base/quantity.h"
+#include "base/redact.h"
+#include "stepscope/error.h"
+#include "stepscope/format.h"
+#include "system.h"
 
 static const char *const RANK_VARIABLES[] = {
     "STEPSCOPE_RANK", "RANK", "OMPI_COMM_WORLD_RANK", "PMIX_RANK", "PMI_RANK",
     "SLURM_PROCID",   NULL};
-static const char *const WORLD_VARIABLES[] = {"STEPSCOPE_WORLD",      "WORLD_SIZE",
-                                              "OMPI_COMM_WORLD_SIZE", "PMI_SIZE",
-                                              "SLURM_NTASKS",         NULL};
+static const char *const WORLD_VARIABLES[] = {
+    "STEPSCOPE_WORLD", "WORLD_SIZE", "OMPI_COMM_WORLD_SIZE", "PMI_SIZE", "SLURM_NTASKS", NULL};
 
 /* What explains a difference between two runs. Nothing here may hold a secret. */
 static const char *const KEPT_VARIABLES[] = {"OMP_NUM_THREADS",
+                                             "OMP_WAIT_POLICY",
+                                             "GOMP_SPINCOUNT",
                                              "OMP_PROC_BIND",
                                              "MKL_NUM_THREADS",
                                              "OPENBLAS_NUM_THREADS",
@@ -33,6 +37,12 @@ static const char *const KEPT_VARIABLES[] = {"OMP_NUM_THREADS",
                                              "KMP_AFFINITY",
                                              "KMP_BLOCKTIME",
                                              "MALLOC_ARENA_MAX",
+                                             "MALLOC_MMAP_MAX_",
+                                             "MALLOC_MMAP_THRESHOLD_",
+                                             "MALLOC_TOP_PAD_",
+                                             "MALLOC_TRIM_THRESHOLD_",
+                                             "GLIBC_TUNABLES",
+                                             "LD_PRELOAD",
                                              "CUDA_VISIBLE_DEVICES",
                                              "CUDA_LAUNCH_BLOCKING",
                                              "HIP_VISIBLE_DEVICES",
@@ -68,9 +78,8 @@ static long long number_of(const char *const *variables, long long otherwise)
         if (text && *text) {
             errno = 0;
             long long value = strtoll(text, &end, 10);
-            if (*end == '\0' && errno == 0 && value >= 0 && value <= INT_MAX) {
+            if (*end == '\0' && errno == 0 && value >= 0 && value <= INT_MAX)
                 return value;
-            }
         }
     }
     return otherwise;
@@ -83,39 +92,30 @@ void run_dir_settings(struct run_settings *settings, const struct ss_options *op
     options = options ? options : &none;
     const char *disabled = secure_getenv("STEPSCOPE_DISABLE");
     const char *dir = options->dir;
-    if (!dir && !(disabled && strcmp(disabled, "1") == 0)) {
+    if (!dir && !(disabled && strcmp(disabled, "1") == 0))
         dir = secure_getenv("STEPSCOPE_RUN");
-    }
-    if (dir) { /* one that is too long is cut, and run_dir_make() refuses it */
+    if (dir) /* one that is too long is cut, and run_dir_make() refuses it */
         memcpy(settings->dir, dir, strnlen(dir, sizeof settings->dir - 1));
-    }
-    settings->rank =
-        options->rank >= 0 ? options->rank : (int)number_of(RANK_VARIABLES, -1);
-    settings->world =
-        options->world > 0 ? options->world : (int)number_of(WORLD_VARIABLES, 0);
-    if (settings->rank < 0) {
+    settings->rank = options->rank >= 0 ? options->rank : (int)number_of(RANK_VARIABLES, -1);
+    settings->world = options->world > 0 ? options->world : (int)number_of(WORLD_VARIABLES, 0);
+    if (settings->rank < 0)
         tf_config_read(secure_getenv("TF_CONFIG"), &settings->rank, &settings->world);
-    }
-    settings->cap_bytes = options->cap_bytes ? options->cap_bytes
-                                             : size_parse(secure_getenv("STEPSCOPE_CAP"));
+    settings->cap_bytes =
+        options->cap_bytes ? options->cap_bytes : size_parse(secure_getenv("STEPSCOPE_CAP"));
 }
 
 static void write_new_file(int dir_fd, const char *name, const char *text)
 {
     size_t left = strlen(text);
     int fd = -1;
-    if (system_file_may_have(left)) {
-        fd = openat(dir_fd, name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW,
-                    0600);
-    }
-    if (fd < 0) {
+    if (system_file_may_have(left))
+        fd = openat(dir_fd, name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
+    if (fd < 0)
         return; /* it is there, or the process file will tell what is wrong */
-    }
     while (left > 0) {
         ssize_t n = write(fd, text, left);
-        if (n <= 0) {
+        if (n <= 0)
             break;
-        }
         text += n;
         left -= (size_t)n;
     }
@@ -177,27 +177,33 @@ static void make_parents(char *path)
     }
 }
 
+static bool make_dir(char *path)
+{
+    if (mkdir(path, 0700) == 0)
+        return true;
+    if (errno != ENOENT)
+        return false;
+    make_parents(path);
+    return mkdir(path, 0700) == 0;
+}
+
 int run_dir_make(struct run_settings *settings)
 {
     static char absolute[PATH_MAX];
-    if (strlen(settings->dir) + 1 == sizeof settings->dir) {
+    if (strlen(settings->dir) + 1 == sizeof settings->dir)
         return SS_E_NODIR;
-    }
-    bool made = mkdir(settings->dir, 0700) == 0;
-    if (!made && errno == ENOENT) {
-        make_parents(settings->dir);
-        made = mkdir(settings->dir, 0700) == 0;
-    }
-    if (!made && errno != EEXIST) {
-        return errno == ENOSPC ? SS_E_NOSPACE : SS_E_NODIR;
-    }
+    /* One that is there is not made: mkdir() waits for a disk that is frozen, to fail then. */
     int fd = open(settings->dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    const bool made = fd < 0 && errno == ENOENT && make_dir(settings->dir);
+    if (made || (fd < 0 && errno == EEXIST))
+        fd = open(settings->dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    else if (fd < 0 && errno == ENOSPC)
+        return SS_E_NOSPACE;
     if (fd < 0 || !realpath(settings->dir, absolute) ||
         strlen(absolute) + 1 >= sizeof settings->dir) {
         int error = errno == EMFILE || errno == ENFILE ? SS_E_LIMIT : SS_E_NODIR;
-        if (fd >= 0) {
+        if (fd >= 0)
             close(fd);
-        }
         return error;
     }
     /* Children may have another working directory. */
@@ -218,9 +224,8 @@ static void cpu_model(char *out, size_t size)
     const char *value = line ? strchr(line, ':') : NULL;
     size_t n = value ? strcspn(value, "\n") : 0;
     out[0] = '\0';
-    if (n > 2) {
+    if (n > 2)
         snprintf(out, size, "%.*s", (int)(n - 2), value + 2);
-    }
 }
 
 static const char *also_key, *also_value;
@@ -231,8 +236,7 @@ void run_dir_also(const char *key, const char *value)
     also_value = value;
 }
 
-void run_dir_describe(void (*put)(void *context, const char *key, const char *value),
-                      void *context)
+void run_dir_describe(void (*put)(void *context, const char *key, const char *value), void *context)
 {
     static char value[8192];
     struct utsname host;
@@ -248,15 +252,17 @@ void run_dir_describe(void (*put)(void *context, const char *key, const char *va
     }
     cpu_model(value, sizeof value);
     put(context, "cpu", value);
-    if (also_key) {
+#ifdef __GLIBC__
+    snprintf(value, sizeof value, "glibc %s", gnu_get_libc_version());
+    put(context, "libc", value);
+#endif
+    if (also_key)
         put(context, also_key, also_value);
-    }
     for (const char *const *name = KEPT_VARIABLES; *name; name++) {
         const char *text = secure_getenv(*name);
         char key[64];
         snprintf(key, sizeof key, "env.%s", *name);
-        if (text) {
+        if (text)
             put(context, key, text);
-        }
     }
 }

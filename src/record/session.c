@@ -1,38 +1,39 @@
 #include "session.h"
 
-#include "attach.h"
-#include "base/error.h"
-#include "control.h"
-#include "run_dir.h"
-#include "system.h"
 #include <stdio.h>
 #include <unistd.h>
 
-enum { CALIBRATION_TRIES = 16, EXIT_SEGMENTS = 4 };
+#include "attach.h"
+#include "base/error.h"
+#include "control.h"
+#include "lane_memory.h"
+#include "run_dir.h"
+#include "system.h"
+
+enum { EXIT_SEGMENTS = 4, EXIT_PATIENCE_NS = 100000000, CALIBRATIONS_BY_AGE = 256 };
 /* After a thread got no lane, or the helper could not be started, it is not tried for so long. */
 static const int64_t PATIENCE_NS = 100000000;
 
 static _Atomic int32_t gate_before_start = GATE_UNDECIDED;
 ATTR_HOT_DATA _Atomic(_Atomic int32_t *) gate_page = &gate_before_start;
-_Alignas(CACHE_LINE) _Thread_local struct pen session_tls
-    __attribute__((tls_model(SS_TLS_MODEL))) = {.gate = GATE_NONE,
-                                                .fast_gate = GATE_NONE};
+ALIGN_OF_THREAD _Thread_local struct pen session_tls
+    __attribute__((tls_model(SS_TLS_MODEL))) = {.gate = GATE_NONE, .fast_gate = GATE_NONE};
 
 static pthread_mutex_t life_lock = PTHREAD_MUTEX_INITIALIZER;
 static pthread_mutex_t recorder_lock = PTHREAD_MUTEX_INITIALIZER;
 static _Atomic(struct session *) current;
 static _Atomic int64_t deny_until_ns;
-static struct run_settings
-    settings; /* of the recording, and for children that it forks */
+static struct run_settings settings; /* of the recording, and for children that it forks */
+static struct told_rank told = {-1, 0};
 static int last_error;
 static int32_t recordings; /* so far: makes each one's gate number */
 static pthread_key_t thread_key;
 static bool has_thread_key;
-static _Atomic bool
-    helper_is_due; /* it was stopped for a fork, or could not be started */
+static _Atomic bool helper_is_due; /* it was stopped for a fork, or could not be started */
 static _Atomic int64_t helper_retry_ns;
 static struct system_visit fork_visit;
 static int32_t gate_at_fork;
+static bool fork_has_store; /* not if the helper waits for a disk: then it may have the lock */
 
 static void set_gate(int32_t value)
 {
@@ -46,8 +47,8 @@ static bool is_forked(void)
 
 static void set_pen_gate(struct pen *pen, int32_t value)
 {
-    bool fast = value < GATE_BUSY && pen->lane &&
-                pen->lane->session->clock != SS_CLOCK_RAW && !atomic_load(&helper_is_due);
+    bool fast = value < GATE_BUSY && pen->lane && pen->lane->session->clock != SS_CLOCK_RAW &&
+                !atomic_load(&helper_is_due);
     pen->gate = value;
     pen->fast_gate = fast ? value : GATE_NONE;
 }
@@ -65,11 +66,21 @@ void session_calibrate(struct session *session)
     control_put_calibration(session, &pair);
     pthread_mutex_unlock(&recorder_lock);
     int64_t age = pair.raw_ns - session->first.raw_ns;
-    int64_t wait = 1000000000;
-    if (age < 100000000) { /* 1, 10 and 100 ms after the start, then every second */
+    int64_t wait = age / CALIBRATIONS_BY_AGE; /* their number grows with the logarithm of the age */
+    if (wait < 1000000000)
+        wait = 1000000000;
+    if (age < 100000000) /* 1, 10 and 100 ms after the start, then every second */
         wait = (age < 10000000 ? 10000000 : 100000000) - age;
-    }
     session->next_calibration_ns = pair.raw_ns + wait;
+}
+
+void session_note_jump(struct session *session, const struct ticks_pair *before,
+                       const struct ticks_pair *after)
+{
+    pthread_mutex_lock(&recorder_lock);
+    control_put_calibration(session, before);
+    control_put_calibration(session, after);
+    pthread_mutex_unlock(&recorder_lock);
 }
 
 void session_every_second(struct session *session)
@@ -84,11 +95,10 @@ void session_every_second(struct session *session)
 static void leave_lane(struct pen *pen)
 {
     struct session *session = pen->lane->session;
-    if (session == atomic_load(&current)) {
+    if (session == atomic_load(&current))
         attach_detach(pen);
-    } else {
+    else
         attach_drop_user(session);
-    }
     pen->lane = NULL;
     set_pen_gate(pen, GATE_NONE);
 }
@@ -97,9 +107,8 @@ static void on_thread_exit(void *unused)
 {
     (void)unused;
     struct pen *pen = &session_tls;
-    if (!pen->lane || pen->gate == GATE_BUSY || is_forked()) {
+    if (!pen->lane || pen->gate == GATE_BUSY || is_forked())
         return;
-    }
     struct system_visit visit;
     struct timespec soon;
     system_enter(&visit);
@@ -115,65 +124,6 @@ static void on_thread_exit(void *unused)
     system_leave(&visit);
 }
 
-static void fill_header(struct session *session)
-{
-    struct ss_file_header *header = session->store.header;
-    header->version = SS_FORMAT_VERSION;
-    header->min_reader = SS_FORMAT_MIN_READER;
-    header->segment_bytes = SS_SEGMENT_BYTES;
-    header->block_bytes = SS_BLOCK_BYTES;
-    header->inline_offset = SS_INLINE_OFFSET;
-    header->clock = (uint8_t)session->clock;
-    header->pid = (uint32_t)getpid();
-    header->parent_pid = (uint32_t)getppid();
-    header->process_start = system_process_start();
-    system_boot_id(header->boot_id);
-    system_random(header->file_id, sizeof header->file_id);
-    header->rank = settings.rank;
-    header->world = (uint32_t)settings.world;
-    header->cap_bytes = (uint64_t)session->store.cap * SS_SEGMENT_BYTES;
-    header->start_ticks = session->first.ticks;
-    header->start_raw_ns = session->first.raw_ns;
-    header->start_realtime_ns = session->first.realtime_ns;
-    header->state = SS_FILE_OPEN;
-}
-
-static void put_info(void *session, const char *key, const char *value)
-{
-    control_put_info(session, key, value);
-}
-
-static int open_session(struct session *session)
-{
-    session->clock = ticks_choose();
-    session->users = 1;
-    session->names_written = 1;
-    ticks_read_pair(session->clock, CALIBRATION_TRIES, &session->first);
-    int error = store_open(&session->store, settings.dir, settings.cap_bytes);
-    if (error) {
-        return error;
-    }
-    fill_header(session);
-    struct lane *control = attach_new_lane(session);
-    if (!control) {
-        unlink(session->store.path);
-        store_release(&session->store);
-        return SS_E_NOMEM;
-    }
-    pen_take_up(&session->control, control);
-    run_dir_describe(put_info, session);
-    control_put_names(session);
-    struct ticks_pair second;
-    ticks_read_pair(session->clock, CALIBRATION_TRIES, &second);
-    session->ticks_per_s = session->clock == SS_CLOCK_RAW
-                               ? 1000000000u
-                               : ticks_per_second(&session->first, &second);
-    session->store.header->ticks_per_s = session->ticks_per_s;
-    session->next_calibration_ns = session->first.raw_ns + 1000000;
-    store_publish(&session->store);
-    return SS_E_OK;
-}
-
 static int32_t next_gate(void)
 {
     return GATE_FIRST + recordings++ % (GATE_BUSY - GATE_FIRST);
@@ -184,9 +134,8 @@ static void start_helper(struct session *session)
 {
     int error = helper_start(session);
     store_note_error(&session->store, error);
-    if (error) {
+    if (error)
         atomic_store(&helper_retry_ns, system_coarse_ns() + PATIENCE_NS);
-    }
     session->store.header->paused = error != SS_E_OK;
     atomic_store(&helper_is_due, error != SS_E_OK);
 }
@@ -196,19 +145,22 @@ static int start_locked(void)
 {
     struct session *session = system_map_private(sizeof *session);
     int error = session ? run_dir_make(&settings) : SS_E_NOMEM;
-    if (!error) {
-        error = open_session(session);
-    }
+    if (!error)
+        error = session_open(session, &settings, &told);
     if (error) {
-        if (session) {
+        if (session)
             system_unmap(session, sizeof *session);
-        }
         return error;
     }
     session->gate = next_gate();
     atomic_store(&deny_until_ns, 0);
     atomic_store(&helper_is_due, false);
     start_helper(session);
+    error = helper_wait_for_file(session);
+    if (error) {
+        attach_drop_user(session);
+        return error;
+    }
     atomic_store(&current, session);
     set_gate(session->gate);
     return SS_E_OK;
@@ -219,9 +171,9 @@ static void forget(struct session *session)
     atomic_store(&current, NULL);
     session_tls.lane = NULL;
     set_pen_gate(&session_tls, GATE_NONE);
-    if (store_file_is_ours(&session->store)) {
+    if (store_file_is_ours(&session->store))
         close(session->store.fd);
-    }
+    lane_memory_close(&session->store);
     set_gate(GATE_UNDECIDED);
 }
 
@@ -230,9 +182,8 @@ static void forget(struct session *session)
 static void resume_after_clone(void)
 {
     int32_t forked = GATE_FORKED;
-    if (!atomic_compare_exchange_strong(atomic_load(&gate_page), &forked, GATE_OFF)) {
+    if (!atomic_compare_exchange_strong(atomic_load(&gate_page), &forked, GATE_OFF))
         return;
-    }
     pthread_mutex_t fresh = PTHREAD_MUTEX_INITIALIZER;
     life_lock = fresh;
     recorder_lock = fresh;
@@ -249,28 +200,25 @@ static void before_fork(void)
 {
     struct system_visit visit;
     system_enter(&visit);
-    if (is_forked()) {
+    if (is_forked())
         resume_after_clone();
-    }
     pthread_mutex_lock(&life_lock);
     fork_visit = visit;
     gate_at_fork = gate_now();
     struct session *session = atomic_load(&current);
-    if (session) {
-        helper_stop(session);
-    }
+    if (session) /* said before the helper copies for the last time */
+        session->store.header->paused = 1;
+    fork_has_store = session && helper_stop(session);
     pthread_mutex_lock(&recorder_lock);
-    if (session) {
+    if (fork_has_store)
         pthread_mutex_lock(&session->store.lock);
-    }
 }
 
 static struct session *unlock_after_fork(void)
 {
     struct session *session = atomic_load(&current);
-    if (session) {
+    if (fork_has_store)
         pthread_mutex_unlock(&session->store.lock);
-    }
     pthread_mutex_unlock(&recorder_lock);
     return session;
 }
@@ -287,9 +235,10 @@ static void leave_fork(void)
 static void after_fork_in_parent(void)
 {
     struct session *session = unlock_after_fork();
-    if (session) {
+    if (session && helper_go_on(session)) {
+        session->store.header->paused = 0;
+    } else if (session) {
         session->gate = next_gate();
-        session->store.header->paused = 1;
         atomic_store(&helper_retry_ns, 0);
         atomic_store(&helper_is_due, true);
         set_gate(session->gate);
@@ -306,11 +255,10 @@ static void after_fork_in_child(void)
         return;
     }
     struct session *session = unlock_after_fork();
-    if (session) {
+    if (session)
         forget(session);
-    } else if (is_forked()) {
+    else if (is_forked())
         set_gate(settings.decided_off ? GATE_OFF : GATE_UNDECIDED);
-    }
     leave_fork();
 }
 
@@ -318,16 +266,17 @@ static void after_fork_in_child(void)
  * fork from another thread must not find one of our locks taken. */
 __attribute__((constructor)) static void prepare_process(void)
 {
-    _Atomic int32_t *wiped = system_map_wiped(sizeof *wiped);
-    if (wiped) {
-        atomic_store(wiped, gate_now());
-        atomic_store(&gate_page, wiped);
+    _Atomic int32_t *page = system_map_private(sizeof *page);
+    if (page) {
+        atomic_store(page, gate_now());
+        atomic_store(&gate_page, page);
     }
     has_thread_key = pthread_key_create(&thread_key, on_thread_exit) == 0;
     pthread_atfork(before_fork, after_fork_in_parent, after_fork_in_child);
 }
 
-/* Not when the library is loaded, nor with one of our locks held: the loader has its own. */
+/* Not when the library is loaded: a program that records nothing makes no call that a filter may
+ * forbid. Nor with one of our locks held: the loader has its own. */
 static void stay_resident(void)
 {
     static _Atomic bool resident;
@@ -335,6 +284,8 @@ static void stay_resident(void)
         int32_t mine = session_tls.gate;
         set_pen_gate(&session_tls, GATE_BUSY); /* malloc() may be hooked, and record */
         system_stay_resident();
+        if (atomic_load(&gate_page) != &gate_before_start)
+            system_wipe_on_fork(atomic_load(&gate_page), sizeof(int32_t));
         set_pen_gate(&session_tls, mine);
     }
 }
@@ -344,27 +295,23 @@ static void enter(struct system_visit *visit)
 {
     system_enter(visit);
     stay_resident();
-    if (is_forked()) {
+    if (is_forked())
         resume_after_clone();
-    }
 }
 
 static int start_once(const struct run_settings *wanted)
 {
-    if (atomic_load(&current)) {
+    if (atomic_load(&current))
         return SS_E_BUSY;
-    }
     settings = *wanted;
     int error = SS_E_OFF;
-    if (settings.dir[0]) {
+    if (settings.dir[0])
         error = start_locked();
-    }
     settings.set = error == SS_E_OK;
     settings.decided_off = error != SS_E_OK;
     last_error = error == SS_E_OFF ? SS_E_OK : error;
-    if (error) {
+    if (error)
         set_gate(GATE_OFF);
-    }
     return error;
 }
 
@@ -397,14 +344,23 @@ static void end_file(struct session *session, enum ss_file_state state)
  * at their next event, that the gate has another number. */
 static void stop_locked(struct session *session)
 {
-    helper_stop(session);
+    bool is_mapped = !session->store.memory;
+    if (is_mapped)
+        (void)helper_stop(session);
     pthread_mutex_lock(&recorder_lock);
-    if (session_tls.lane && session_tls.lane->session == session) {
+    if (session_tls.lane && session_tls.lane->session == session)
         leave_lane(&session_tls);
-    }
     end_file(session, SS_FILE_STOPPED);
     atomic_store(&current, NULL);
-    store_trim(&session->store, 0);
+    if (is_mapped)
+        store_trim(&session->store, 0);
+    pthread_mutex_unlock(&recorder_lock);
+    if (!is_mapped) {
+        helper_finish_file(session, 0);
+        if (!helper_stop(session))
+            return; /* it waits for a disk, and needs the session when it comes back */
+    }
+    pthread_mutex_lock(&recorder_lock);
     attach_drop_user(session);
     pthread_mutex_unlock(&recorder_lock);
 }
@@ -418,11 +374,21 @@ void session_stop(void)
     settings.set = false;
     settings.decided_off = true;
     set_gate(GATE_OFF);
-    if (session) {
+    if (session)
         stop_locked(session);
-    }
     pthread_mutex_unlock(&life_lock);
     system_leave(&visit);
+}
+
+/* The life lock keeps the session from being stopped, or forked, meanwhile. */
+static void finish_at_exit(void)
+{
+    if (pthread_mutex_trylock(&life_lock) != 0)
+        return; /* who has it finishes the file, or is forking */
+    struct session *session = atomic_load(&current);
+    if (session && session->store.memory)
+        helper_finish_file(session, EXIT_SEGMENTS);
+    pthread_mutex_unlock(&life_lock);
 }
 
 /* exit(): other threads may go on for a while, so nothing is taken from them. */
@@ -430,18 +396,20 @@ __attribute__((destructor)) static void on_process_exit(void)
 {
     struct timespec soon;
     clock_gettime(CLOCK_REALTIME, &soon);
-    soon.tv_sec += 1;
+    soon.tv_nsec += EXIT_PATIENCE_NS;
+    soon.tv_sec += soon.tv_nsec / 1000000000;
+    soon.tv_nsec %= 1000000000;
     if (!atomic_load(&current) || is_forked() ||
-        pthread_mutex_timedlock(&recorder_lock, &soon) != 0) {
+        pthread_mutex_timedlock(&recorder_lock, &soon) != 0)
         return;
-    }
-    struct session *session =
-        atomic_load(&current); /* another thread may have stopped it */
+    struct session *session = atomic_load(&current); /* another thread may have stopped it */
     if (session) {
         end_file(session, SS_FILE_EXITED);
-        store_trim(&session->store, EXIT_SEGMENTS);
+        if (!session->store.memory)
+            store_trim(&session->store, EXIT_SEGMENTS);
     }
     pthread_mutex_unlock(&recorder_lock);
+    finish_at_exit();
 }
 
 uint32_t session_intern(const struct name *name)
@@ -451,16 +419,14 @@ uint32_t session_intern(const struct name *name)
     pthread_mutex_lock(&recorder_lock);
     uint32_t id = names_intern(name);
     struct session *session = atomic_load(&current);
-    if (session) {
+    if (session)
         control_put_names(session);
-    }
     pthread_mutex_unlock(&recorder_lock);
     system_leave(&visit);
     return id;
 }
 
-bool session_put_frame(const struct ss_rec_frame *frame, const char *function,
-                       const char *file)
+bool session_put_frame(const struct ss_rec_frame *frame, const char *function, const char *file)
 {
     struct system_visit visit;
     enter(&visit);
@@ -470,6 +436,22 @@ bool session_put_frame(const struct ss_rec_frame *frame, const char *function,
     pthread_mutex_unlock(&recorder_lock);
     system_leave(&visit);
     return done;
+}
+
+void session_set_rank(int rank, int world)
+{
+    struct system_visit visit;
+    enter(&visit);
+    pthread_mutex_lock(&recorder_lock);
+    struct session *session = atomic_load(&current);
+    if (told.rank < 0 && rank >= 0) {
+        told.rank = rank;
+        told.world = world > 0 ? world : 0;
+        if (session)
+            session_fill_rank(session->store.header, &settings, &told);
+    }
+    pthread_mutex_unlock(&recorder_lock);
+    system_leave(&visit);
 }
 
 static void start_helper_again(void)
@@ -493,14 +475,12 @@ static struct session *session_for_event(void)
         if (gate_now() == GATE_UNDECIDED) {    /* it may have been decided meanwhile */
             static struct run_settings wanted; /* the thread's stack may be small */
             wanted = settings;
-            if (!wanted.set) {
+            if (!wanted.set)
                 run_dir_settings(&wanted, NULL);
-            }
             (void)start_once(&wanted);
         }
         pthread_mutex_unlock(&life_lock);
-    } else if (atomic_load(&helper_is_due) &&
-               system_coarse_ns() >= atomic_load(&helper_retry_ns)) {
+    } else if (atomic_load(&helper_is_due) && system_coarse_ns() >= atomic_load(&helper_retry_ns)) {
         start_helper_again();
     }
     return atomic_load(&current);
@@ -510,12 +490,10 @@ static struct session *session_for_event(void)
 static bool pick_up_pen(struct pen *pen)
 {
     struct session *session = atomic_load(&current);
-    if (pen->lane && pen->lane->session != session) {
+    if (pen->lane && pen->lane->session != session)
         leave_lane(pen); /* that recording was stopped, and this thread has noticed */
-    }
-    if (!session || pen->lane) {
+    if (!session || pen->lane)
         return session && pen->lane;
-    }
     if (!attach_pen(session, pen)) {
         atomic_store(&deny_until_ns, system_coarse_ns() + PATIENCE_NS);
         return false;
@@ -529,12 +507,10 @@ struct pen *session_pen(void)
     int32_t now = gate_now();
     bool helper_may_start = atomic_load_explicit(&helper_is_due, memory_order_relaxed) &&
                             system_coarse_ns() >= atomic_load(&helper_retry_ns);
-    if (pen->gate == now && !helper_may_start) {
+    if (pen->gate == now && !helper_may_start)
         return pen;
-    }
-    if (pen->gate == GATE_BUSY || now == GATE_OFF) {
+    if (pen->gate == GATE_BUSY || now == GATE_OFF)
         return NULL;
-    }
     bool ready = false;
     struct system_visit visit;
     enter(&visit);
@@ -546,9 +522,8 @@ struct pen *session_pen(void)
         ready = pick_up_pen(pen);
         pthread_mutex_unlock(&recorder_lock);
     }
-    if (ready && has_thread_key) {
+    if (ready && has_thread_key)
         pthread_setspecific(thread_key, pen); /* without a lock: it may call malloc() */
-    }
     /* Not gate_now(): there may be another recording by now. */
     set_pen_gate(pen, ready ? pen->lane->session->gate : GATE_NONE);
     system_leave(&visit);

@@ -15,7 +15,14 @@
 #include "stepscope/recorder.h"
 #include "store.h"
 
-enum { LANES_PER_CHUNK = 256, LANE_CHUNKS = 256 };
+enum { LANES_PER_CHUNK = 256, LANE_CHUNKS = 256, CALIBRATION_TRIES = 16 };
+
+struct run_settings;
+
+/* Which replica this process is, as a framework told it, at any time. */
+struct told_rank {
+    int rank, world;
+};
 
 struct session {
     struct store store;
@@ -30,10 +37,11 @@ struct session {
     unsigned char *directory; /* its last directory segment */
     struct pen control;
 
-    uint32_t names_written, names_missed;
+    uint32_t names_written, names_missed, names_refused;
     struct ticks_pair first;
     uint64_t ticks_per_s;
     int64_t next_calibration_ns;
+    struct ticks_pair last_beat;
 };
 
 int session_start(const struct ss_options *options);
@@ -47,13 +55,23 @@ struct pen *session_pen(void);
 uint32_t session_intern(const struct name *name);
 
 /* A frame of stack samples (notes.h); false if nothing is recorded or there is no room. */
-bool session_put_frame(const struct ss_rec_frame *frame, const char *function,
-                       const char *file);
+bool session_put_frame(const struct ss_rec_frame *frame, const char *function, const char *file);
+
+/* Which replica this process is, if nothing has said so before (notes.h). */
+void session_set_rank(int rank, int world);
+
+/* Of session.c: opens the file of a new session, with its header and its first lane. SS_E. */
+int session_open(struct session *session, const struct run_settings *settings,
+                 const struct told_rank *told);
+void session_fill_rank(struct ss_file_header *header, const struct run_settings *settings,
+                       const struct told_rank *told);
 
 struct lane *session_lane_at(struct session *session, uint32_t number);
 
-/* For the helper thread: both take the recorder lock. */
+/* For the helper thread: all take the recorder lock. */
 void session_calibrate(struct session *session);
+void session_note_jump(struct session *session, const struct ticks_pair *before,
+                       const struct ticks_pair *after);
 void session_every_second(struct session *session);
 
 /* The calling thread's pen. Initial-exec, because a call to find it would cost as much as the rest

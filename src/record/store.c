@@ -1,14 +1,19 @@
 #include "store.h"
 
-#include "memory_limit.h"
-#include "stepscope/error.h"
-#include "system.h"
 #include <errno.h>
 #include <fcntl.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
+
+#include "base/risky_calls.h"
+#include "lane_memory.h"
+#include "memory_limit.h"
+#include "mirror.h"
+#include "stepscope/error.h"
+#include "system.h"
 
 #ifndef MADV_POPULATE_WRITE
 #define MADV_POPULATE_WRITE 23
@@ -24,27 +29,26 @@ enum {
     POOL_FRONT = 2,
     POOL_FRONT_BYTES = 32768 /* what a lane writes in a round */
 };
-static const int64_t EVICT_AFTER_NS =
-    3000000000; /* a reader that follows live gets its chance */
+static const int64_t EVICT_AFTER_NS = 3000000000; /* a reader that follows live gets its chance */
 static const int64_t RETRY_AFTER_NS = 1000000000;
 
 /* An atomic or with 0 makes a page writable and changes nothing, even under a concurrent store. */
 static void touch_pages(unsigned char *p, size_t bytes)
 {
-    for (size_t i = 0; i < bytes; i += PAGE_STEP) {
+    for (size_t i = 0; i < bytes; i += PAGE_STEP)
         __atomic_fetch_or((uint64_t *)(void *)(p + i), 0, __ATOMIC_RELAXED);
-    }
 }
 
-static bool populate(unsigned char *p, size_t bytes)
+static bool populate(const struct store *store, unsigned char *p, size_t bytes)
 {
-    if (madvise(p, bytes, MADV_POPULATE_WRITE) == 0) {
+    if (system_advise(p, bytes, MADV_POPULATE_WRITE) == 0)
         return true;
-    }
-    if (errno !=
-        EINVAL) { /* ENOSPC and friends come as EFAULT: a touch would be a SIGBUS */
+    /* ENOSPC and friends come as EFAULT: a touch would be a SIGBUS. Otherwise the kernel does not
+     * know the call, or a filter refuses it. */
+    if (errno == EFAULT || errno == ENOMEM || errno == EHWPOISON)
         return false;
-    }
+    if (!store->memory && !store->is_plain && !store->in_memory)
+        return false; /* a page of a file may have no room */
     touch_pages(p, bytes);
     return true;
 }
@@ -52,10 +56,9 @@ static bool populate(unsigned char *p, size_t bytes)
 void store_touch(unsigned char *p, size_t bytes)
 {
     uintptr_t first = (uintptr_t)p & ~(uintptr_t)(PAGE_STEP - 1);
-    size_t span =
-        (((uintptr_t)p + bytes - first) + PAGE_STEP - 1) & ~(size_t)(PAGE_STEP - 1);
+    size_t span = (((uintptr_t)p + bytes - first) + PAGE_STEP - 1) & ~(size_t)(PAGE_STEP - 1);
 #if SYSTEM_TSAN
-    (void)madvise((void *)first, span, MADV_POPULATE_WRITE);
+    (void)system_advise((void *)first, span, MADV_POPULATE_WRITE);
 #else
     touch_pages((unsigned char *)first, span);
 #endif
@@ -70,14 +73,12 @@ struct segment *store_pop(struct store *store)
 {
     uint32_t head = atomic_load_explicit(&store->pool_head, memory_order_acquire);
     for (;;) {
-        if (head == atomic_load_explicit(&store->pool_tail, memory_order_acquire)) {
+        if (head == atomic_load_explicit(&store->pool_tail, memory_order_acquire))
             return NULL;
-        }
         struct segment *segment =
             atomic_load_explicit(&store->pool[head % POOL_SLOTS], memory_order_acquire);
         if (atomic_compare_exchange_weak_explicit(&store->pool_head, &head, head + 1,
-                                                  memory_order_acq_rel,
-                                                  memory_order_acquire)) {
+                                                  memory_order_acq_rel, memory_order_acquire)) {
             atomic_store_explicit(&segment->state, SEGMENT_USED, memory_order_release);
             return segment;
         }
@@ -93,9 +94,8 @@ static void push(struct store *store, struct segment *segment)
 
 void store_note_error(struct store *store, int error)
 {
-    if (error && error != SS_E_CAP && store->header && !store_error(store)) {
+    if (error && error != SS_E_CAP && store->header && !store_error(store))
         __atomic_store_n(&store->header->error, error, __ATOMIC_RELAXED);
-    }
 }
 
 int store_error(const struct store *store)
@@ -105,22 +105,18 @@ int store_error(const struct store *store)
 
 static int grow(struct store *store, int64_t now_ns)
 {
-    if (store->closed || now_ns < store->retry_ns) {
+    if (store->closed || now_ns < store->retry_ns)
         return SS_E_CAP;
-    }
     uint32_t room = store->cap - store->count;
-    int error =
-        store_file_grow(store, room < GROW_SEGMENTS && room ? room : GROW_SEGMENTS);
-    if (error && error != SS_E_CAP) {
+    int error = store_file_grow(store, room < GROW_SEGMENTS && room ? room : GROW_SEGMENTS);
+    if (error && error != SS_E_CAP)
         error = store_file_grow(store, 1); /* the last room of a small disk or limit */
-    }
     if (error && error != SS_E_CAP) {
         store->retry_ns = now_ns + RETRY_AFTER_NS;
         store_note_error(store, error);
     }
-    if (store->header) {
+    if (store->header)
         store->header->segments = store->count;
-    }
     return error;
 }
 
@@ -136,13 +132,11 @@ static void count_records(struct given_up *out, const unsigned char *base,
     while (at < SS_SEGMENT_BYTES) {
         struct ss_head head;
         memcpy(&head, base + at, sizeof head);
-        if (head.kind == 0) {
+        if (head.kind == 0 || head.units == 0) /* the file may have been changed */
             break;
-        }
         out->records++;
-        if (head.kind == SS_KIND_SPAN) {
+        if (head.kind == SS_KIND_SPAN)
             out->by_stage[stage_of(head.name) % SS_STAGE_SLOTS]++;
-        }
         at += (size_t)head.units * SS_UNIT;
     }
 }
@@ -151,63 +145,71 @@ static void add_given_up(struct ss_file_header *header, const struct given_up *m
 {
     header->reused_records += more->records;
     header->reused_segments++;
-    for (unsigned i = 0; i < SS_STAGE_SLOTS; i++) {
+    for (unsigned i = 0; i < SS_STAGE_SLOTS; i++)
         header->reused_by_stage[i] += more->by_stage[i];
+}
+
+/* Counts what a segment holds, and zeroes it; false: it cannot be done now. */
+static bool empty(struct store *store, struct segment *segment, uint8_t (*stage_of)(uint16_t name),
+                  struct given_up *counts)
+{
+    if (store->memory) { /* there is nothing in it any more: all is in the file */
+        bool read = mirror_read(store, segment, segment->base);
+        count_records(counts, segment->base, stage_of);
+        memset(segment->base, 0, SS_SEGMENT_BYTES);
+        return read && mirror_clear(store, segment) == SS_E_OK;
     }
+    count_records(counts, segment->base, stage_of);
+    struct ss_segment_header *header = (struct ss_segment_header *)(void *)segment->base;
+    __atomic_store_n(&header->lease, 0, __ATOMIC_SEQ_CST); /* before any byte of it changes */
+    memset(segment->base, 0, SS_SEGMENT_BYTES);
+    return true;
 }
 
 /* The oldest full segment after the first quarter, which stays as the head of the run. What was
  * passed over once stays: the search goes on behind it. */
-static struct segment *give_up_oldest(struct store *store,
-                                      uint8_t (*stage_of)(uint16_t name))
+static struct segment *give_up_oldest(struct store *store, uint8_t (*stage_of)(uint16_t name))
 {
     struct segment *before = store->kept_last;
     struct segment *segment = before ? before->next : store->sealed_first;
-    while (segment && (segment->keep || segment->index < store->count / 4)) {
+    while (segment && segment != store->write_next &&
+           (segment->keep || segment->index < store->count / 4)) {
         before = segment;
         segment = segment->next;
     }
     store->kept_last = before;
-    if (!segment || (!segment->base && store_file_map(store, segment) != SS_E_OK)) {
+    if (!segment || segment == store->write_next ||
+        (!segment->base && store_file_map(store, segment) != SS_E_OK))
         return NULL;
-    }
-    *(before ? &before->next : &store->sealed_first) = segment->next;
-    if (store->sealed_last == segment) {
-        store->sealed_last = before;
-    }
-    if (store->evict_next == segment) {
-        store->evict_next = segment->next;
-    }
-    if (segment->sealed_ns >= 0) { /* not yet evicted: see store_evict() */
-        store->unevicted--;
-    }
     /* Counted before: who is killed in between has given up what nobody counted. */
     struct given_up counts;
-    count_records(&counts, segment->base, stage_of);
-    struct ss_segment_header *header = (struct ss_segment_header *)(void *)segment->base;
-    __atomic_store_n(&header->lease, 0,
-                     __ATOMIC_SEQ_CST); /* before any byte of it changes */
+    if (!empty(store, segment, stage_of, &counts))
+        return NULL;
+    *(before ? &before->next : &store->sealed_first) = segment->next;
+    if (store->sealed_last == segment)
+        store->sealed_last = before;
+    if (store->evict_next == segment)
+        store->evict_next = segment->next;
+    if (segment->sealed_ns >= 0) /* not yet evicted: see store_evict() */
+        store->unevicted--;
     add_given_up(store->header, &counts);
-    memset(segment->base, 0, SS_SEGMENT_BYTES);
     return segment;
 }
 
-static struct segment *make_ready(struct store *store, uint8_t (*stage_of)(uint16_t name))
+static struct segment *make_ready(struct store *store, bool may_grow,
+                                  uint8_t (*stage_of)(uint16_t name))
 {
-    if (!store->fresh) {
+    if (!store->fresh && may_grow)
         grow(store, system_coarse_ns());
-    }
     struct segment *segment = store->fresh;
-    if (segment) {
+    if (segment)
         store->fresh = segment->next;
-    } else if (stage_of && !store->closed) {
+    else if (stage_of && !store->closed)
         segment = give_up_oldest(store, stage_of);
-    }
-    if (!segment) {
+    if (!segment)
         return NULL;
-    }
     if ((!segment->base && store_file_map(store, segment) != SS_E_OK) ||
-        !populate(segment->base, SS_SEGMENT_BYTES)) {
+        !populate(store, segment->base, SS_SEGMENT_BYTES)) {
         store_note_error(store, SS_E_NOSPACE);
         store->retry_ns = system_coarse_ns() + RETRY_AFTER_NS;
         segment->next = store->fresh;
@@ -215,6 +217,7 @@ static struct segment *make_ready(struct store *store, uint8_t (*stage_of)(uint1
         return NULL;
     }
     segment->lease = ++store->leases;
+    memset(segment->copied, 0, sizeof segment->copied);
     atomic_store_explicit(&segment->state, SEGMENT_READY, memory_order_relaxed);
     segment->next = NULL;
     *store->in_use_end = segment;
@@ -226,35 +229,46 @@ void store_fill(struct store *store, uint32_t want, uint8_t (*stage_of)(uint16_t
 {
     want = want > POOL_SLOTS ? POOL_SLOTS : want;
     pthread_mutex_lock(&store->lock);
-    /* Not more in one go: lanes may take them as fast as they come, and the helper is waited for. */
-    for (uint32_t n = 0; n < want && !store->closed && store_pool_level(store) < want;
-         n++) {
-        if (!store->fresh && system_coarse_ns() < store->retry_ns &&
-            !store->sealed_first) {
+    /* Not more in one go: lanes may take them as fast as they come, and the helper is waited
+     * for. */
+    for (uint32_t n = 0; n < want && !store->closed && store_pool_level(store) < want; n++) {
+        if (!store->fresh && system_coarse_ns() < store->retry_ns && !store->sealed_first)
             break;
-        }
         /* At most a quarter of the file waits empty while another part is given up for it. */
         bool needed = store_pool_level(store) <= store->count / 4;
-        struct segment *segment = make_ready(store, needed ? stage_of : NULL);
-        if (!segment) {
+        if (store->unwritten + store_pool_level(store) >= store->unwritten_max && store->memory)
             break;
-        }
+        struct segment *segment = make_ready(store, true, needed ? stage_of : NULL);
+        if (!segment)
+            break;
         push(store, segment);
     }
     pthread_mutex_unlock(&store->lock);
 }
 
+/* For threads of the program. The helper may hold the lock and wait for a disk. */
+static bool lock_soon(struct store *store)
+{
+    struct timespec soon;
+    if (!store->memory)
+        return pthread_mutex_lock(&store->lock) == 0;
+    clock_gettime(CLOCK_REALTIME, &soon);
+    soon.tv_nsec += LOCK_PATIENCE_NS;
+    soon.tv_sec += soon.tv_nsec / 1000000000;
+    soon.tv_nsec %= 1000000000;
+    return pthread_mutex_timedlock(&store->lock, &soon) == 0;
+}
+
 struct segment *store_take(struct store *store)
 {
     struct segment *segment = store_pop(store);
-    if (segment) {
+    if (segment)
         return segment;
-    }
-    pthread_mutex_lock(&store->lock);
-    segment = make_ready(store, NULL);
-    if (segment) {
+    if (!lock_soon(store))
+        return NULL;
+    segment = make_ready(store, !store->memory, NULL);
+    if (segment)
         atomic_store_explicit(&segment->state, SEGMENT_USED, memory_order_relaxed);
-    }
     pthread_mutex_unlock(&store->lock);
     return segment;
 }
@@ -270,9 +284,8 @@ static bool stretch_takes(struct stretch *stretch, const struct segment *segment
     if (stretch->count > 0 &&
         (segment->index != stretch->first + stretch->count ||
          (segment->base &&
-          segment->base != stretch->base + (size_t)stretch->count * SS_SEGMENT_BYTES))) {
+          segment->base != stretch->base + (size_t)stretch->count * SS_SEGMENT_BYTES)))
         return false;
-    }
     if (stretch->count++ == 0) {
         stretch->base = segment->base;
         stretch->first = segment->index;
@@ -285,11 +298,11 @@ static bool stretch_takes(struct stretch *stretch, const struct segment *segment
 static void write_back(const struct store *store, struct stretch *stretch)
 {
     const size_t bytes = (size_t)stretch->count * SS_SEGMENT_BYTES;
-    if (bytes > 0) {
+    if (bytes > 0 && !store->memory) {
         munmap(stretch->base, bytes);
-        if (!store->in_memory) {
-            (void)sync_file_range(store->fd, (off_t)stretch->first * SS_SEGMENT_BYTES,
-                                  (off_t)bytes, SYNC_FILE_RANGE_WRITE);
+        if (!store->in_memory && !risky_call_kills(RISKY_WRITEBACK)) {
+            (void)sync_file_range(store->fd, (off_t)stretch->first * SS_SEGMENT_BYTES, (off_t)bytes,
+                                  SYNC_FILE_RANGE_WRITE);
         }
     }
     stretch->count = 0;
@@ -298,14 +311,19 @@ static void write_back(const struct store *store, struct stretch *stretch)
 static void seal(struct store *store, struct segment *segment, int64_t now_ns)
 {
     segment->next = NULL;
-    segment->base = NULL;
+    if (!store->memory)
+        segment->base = NULL;
     segment->sealed_ns = now_ns;
     *(store->sealed_last ? &store->sealed_last->next : &store->sealed_first) = segment;
     store->sealed_last = segment;
-    if (!store->evict_next) {
+    if (!store->evict_next)
         store->evict_next = segment;
-    }
     store->unevicted++;
+    if (!store->memory)
+        return;
+    store->unwritten++;
+    if (!store->write_next)
+        store->write_next = segment;
 }
 
 uint32_t store_collect_sealed(struct store *store, int64_t now_ns)
@@ -315,15 +333,13 @@ uint32_t store_collect_sealed(struct store *store, int64_t now_ns)
     pthread_mutex_lock(&store->lock);
     for (struct segment **link = &store->in_use; *link;) {
         struct segment *segment = *link;
-        if (atomic_load_explicit(&segment->state, memory_order_acquire) !=
-            SEGMENT_SEALED) {
+        if (atomic_load_explicit(&segment->state, memory_order_acquire) != SEGMENT_SEALED) {
             link = &segment->next;
             continue;
         }
         *link = segment->next;
-        if (!*link) {
+        if (!*link)
             store->in_use_end = link;
-        }
         if (!stretch_takes(&stretch, segment)) {
             write_back(store, &stretch);
             (void)stretch_takes(&stretch, segment);
@@ -338,10 +354,9 @@ uint32_t store_collect_sealed(struct store *store, int64_t now_ns)
 
 static void leave_cache(const struct store *store, struct stretch *stretch)
 {
-    if (stretch->count > 0 && !store->in_memory) {
+    if (stretch->count > 0 && !store->in_memory && !risky_call_kills(RISKY_WRITEBACK)) {
         (void)posix_fadvise(store->fd, (off_t)stretch->first * SS_SEGMENT_BYTES,
-                            (off_t)stretch->count * SS_SEGMENT_BYTES,
-                            POSIX_FADV_DONTNEED);
+                            (off_t)stretch->count * SS_SEGMENT_BYTES, POSIX_FADV_DONTNEED);
     }
     stretch->count = 0;
 }
@@ -350,13 +365,12 @@ void store_evict(struct store *store, int64_t now_ns)
 {
     struct stretch stretch = {NULL, 0, 0};
     pthread_mutex_lock(&store->lock);
-    while (store->evict_next) {
+    while (store->evict_next && store->evict_next != store->write_next) {
         struct segment *segment = store->evict_next;
-        bool due = now_ns - segment->sealed_ns >= EVICT_AFTER_NS ||
-                   store->unevicted > UNEVICTED_MAX;
-        if (!due || !store_file_is_ours(store)) {
+        bool due =
+            now_ns - segment->sealed_ns >= EVICT_AFTER_NS || store->unevicted > UNEVICTED_MAX;
+        if (!due || !store_file_is_ours(store))
             break;
-        }
         if (!stretch_takes(&stretch, segment)) {
             leave_cache(store, &stretch);
             (void)stretch_takes(&stretch, segment);
@@ -369,15 +383,38 @@ void store_evict(struct store *store, int64_t now_ns)
     pthread_mutex_unlock(&store->lock);
 }
 
+void store_follow_grant(struct store *store)
+{
+    const uint64_t granted = __atomic_load_n(&store->header->granted_bytes, __ATOMIC_RELAXED);
+    const uint64_t segments = granted / SS_SEGMENT_BYTES;
+    if (granted == 0 || store->is_gone)
+        return;
+    pthread_mutex_lock(&store->lock);
+    const uint32_t least = store->count > CAP_LEAST ? store->count : CAP_LEAST;
+    const uint32_t wanted = segments < store->own_cap ? (uint32_t)segments : store->own_cap;
+    store->cap = wanted > least ? wanted : least;
+    pthread_mutex_unlock(&store->lock);
+}
+
 void store_check_file(struct store *store)
 {
     struct stat st;
     pthread_mutex_lock(&store->lock);
     if (store_file_is_ours(store) && fstat(store->fd, &st) == 0 && st.st_nlink == 0) {
         store_note_error(store, SS_E_GONE);
+        store->is_gone = true;
         store->cap = store->count;
     }
     pthread_mutex_unlock(&store->lock);
+}
+
+void store_check_disk(struct store *store)
+{
+    if (store->in_memory || risky_call_kills(RISKY_WRITEBACK) || !store_file_is_ours(store))
+        return;
+    if (sync_file_range(store->fd, 0, PAGE_STEP, SYNC_FILE_RANGE_WAIT_BEFORE) != 0 &&
+        (errno == EIO || errno == ENOSPC || errno == EDQUOT))
+        store_note_error(store, errno == EIO ? SS_E_IO : SS_E_NOSPACE);
 }
 
 void store_touch_pool(struct store *store)
@@ -396,9 +433,8 @@ static uint32_t cap_in_segments(const struct store *store, uint64_t cap_bytes)
 {
     if (cap_bytes == 0) {
         cap_bytes = DEFAULT_CAP;
-        if (store->in_memory && memory_limit_bytes() / MEMORY_SHARE < cap_bytes) {
+        if (store->in_memory && memory_limit_bytes() / MEMORY_SHARE < cap_bytes)
             cap_bytes = memory_limit_bytes() / MEMORY_SHARE;
-        }
     }
     const uint64_t cap = cap_bytes / SS_SEGMENT_BYTES;
     const uint64_t most = (uint64_t)SEGMENT_CHUNK * SEGMENT_CHUNKS;
@@ -410,17 +446,20 @@ int store_open(struct store *store, const char *dir, uint64_t cap_bytes)
     memset(store, 0, sizeof *store);
     pthread_mutex_init(&store->lock, NULL);
     store->in_use_end = &store->in_use;
-    store->fd = -1;
-    int error = store_file_create(store, dir);
+    store->fd = store->memory_fd = -1;
+    int error = store_file_choose(store, dir);
     if (!error) {
-        store->cap = cap_in_segments(store, cap_bytes);
-        error = grow(store, 0);
+        store->cap = store->own_cap = cap_in_segments(store, cap_bytes);
+        lane_memory_open(store);
+        if (!store->memory)
+            error = store_file_make(store);
     }
-    struct segment *first = error ? NULL : make_ready(store, NULL);
+    if (!error)
+        error = grow(store, 0);
+    struct segment *first = error ? NULL : make_ready(store, true, NULL);
     if (!first) {
-        if (store->fd >= 0) {
+        if (store->fd >= 0)
             unlink(store->path);
-        }
         store_release(store);
         return error ? error : SS_E_NOSPACE;
     }
@@ -444,9 +483,8 @@ static void sort_by_index(struct segment **segments, uint32_t count)
     for (uint32_t i = 1; i < count; i++) {
         struct segment *segment = segments[i];
         uint32_t k = i;
-        for (; k > 0 && segments[k - 1]->index > segment->index; k--) {
+        for (; k > 0 && segments[k - 1]->index > segment->index; k--)
             segments[k] = segments[k - 1];
-        }
         segments[k] = segment;
     }
 }
@@ -457,8 +495,7 @@ void store_trim(struct store *store, uint32_t keep)
     store->closed = true;
     struct segment *kept[POOL_SLOTS] = {NULL};
     uint32_t count = 0;
-    for (struct segment *segment = store_pop(store); segment;
-         segment = store_pop(store)) {
+    for (struct segment *segment = store_pop(store); segment; segment = store_pop(store)) {
         atomic_store(&segment->state, SEGMENT_FRESH);
         kept[count++] = segment;
     }
@@ -468,10 +505,8 @@ void store_trim(struct store *store, uint32_t keep)
         push(store, kept[i]);
     }
     uint32_t used = store->count;
-    while (used > 0 &&
-           atomic_load(&store_segment(store, used - 1)->state) == SEGMENT_FRESH) {
+    while (used > 0 && atomic_load(&store_segment(store, used - 1)->state) == SEGMENT_FRESH)
         used--;
-    }
     if (used < store->count && store_file_is_ours(store) &&
         ftruncate(store->fd, (off_t)used * SS_SEGMENT_BYTES) == 0) {
         store->header->segments = used;
@@ -484,17 +519,14 @@ void store_trim(struct store *store, uint32_t keep)
 void store_release(struct store *store)
 {
     for (uint32_t i = 0; i < SEGMENT_CHUNKS; i++) {
-        for (uint32_t k = 0; store->chunks[i] && k < SEGMENT_CHUNK; k++) {
-            if (store->chunks[i][k].base) {
+        for (uint32_t k = 0; store->chunks[i] && k < SEGMENT_CHUNK; k++)
+            if (store->chunks[i][k].base && !store->memory)
                 munmap(store->chunks[i][k].base, SS_SEGMENT_BYTES);
-            }
-        }
-        if (store->chunks[i]) {
+        if (store->chunks[i])
             munmap(store->chunks[i], SEGMENT_CHUNK * sizeof(struct segment));
-        }
     }
-    if (store->fd >= 0 && store_file_is_ours(store)) {
+    lane_memory_release(store);
+    if (store->fd >= 0 && store_file_is_ours(store))
         close(store->fd);
-    }
     pthread_mutex_destroy(&store->lock);
 }

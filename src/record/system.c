@@ -18,6 +18,8 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/risky_calls.h"
+
 #ifndef MADV_WIPEONFORK
 #define MADV_WIPEONFORK 18
 #endif
@@ -41,9 +43,8 @@ int64_t system_thread_cpu_ns(void)
 
 void system_random(void *out, size_t bytes)
 {
-    if (getrandom(out, bytes, GRND_NONBLOCK) == (ssize_t)bytes) {
+    if (getrandom(out, bytes, GRND_NONBLOCK) == (ssize_t)bytes)
         return;
-    }
     uint64_t state = (uint64_t)clock_ns(CLOCK_REALTIME) ^ (uint64_t)getpid() << 40;
     for (size_t i = 0; i < bytes; i++) {
         state = state * 6364136223846793005u + 1442695040888963407u;
@@ -67,9 +68,8 @@ size_t system_read_file(const char *path, char *out, size_t size)
     int fd = open(path, O_RDONLY | O_CLOEXEC);
     if (fd >= 0) {
         ssize_t n;
-        while (used < size - 1 && (n = read(fd, out + used, size - 1 - used)) > 0) {
+        while (used < size - 1 && (n = read(fd, out + used, size - 1 - used)) > 0)
             used += (size_t)n;
-        }
         close(fd);
     }
     out[used] = '\0';
@@ -81,9 +81,8 @@ uint64_t system_process_start(void)
     char text[1024];
     system_read_file("/proc/self/stat", text, sizeof text);
     char *p = strrchr(text, ')'); /* the name before it may hold spaces and brackets */
-    for (int field = 2; p && field < 22; field++) {
+    for (int field = 2; p && field < 22; field++)
         p = strchr(p + 1, ' ');
-    }
     return p ? strtoull(p + 1, NULL, 10) : 0;
 }
 
@@ -109,18 +108,22 @@ void system_boot_id(uint8_t out[16])
 
 void *system_map_private(size_t bytes)
 {
-    void *p =
-        mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    void *p = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     return p == MAP_FAILED ? NULL : p;
 }
 
-void *system_map_wiped(size_t bytes)
+int system_advise(void *p, size_t bytes, int advice)
 {
-    void *p = system_map_private(bytes);
-    if (p) {
-        (void)madvise(p, bytes, MADV_WIPEONFORK);
+    if (risky_call_kills(RISKY_MADVISE)) {
+        errno = EPERM;
+        return -1;
     }
-    return p;
+    return madvise(p, bytes, advice);
+}
+
+void system_wipe_on_fork(void *page, size_t bytes)
+{
+    (void)system_advise(page, bytes, MADV_WIPEONFORK);
 }
 
 void system_unmap(void *memory, size_t bytes)
@@ -134,17 +137,15 @@ void system_stay_resident(void)
     struct link_map *map = NULL;
     void *here = (void *)(uintptr_t)system_stay_resident;
     if (dladdr1(here, &info, (void **)&map, RTLD_DL_LINKMAP) && map &&
-        map->l_name[0]) { /* the program itself has no name, and stays anyway */
+        map->l_name[0]) /* the program itself has no name, and stays anyway */
         (void)dlopen(map->l_name, RTLD_LAZY | RTLD_NOLOAD | RTLD_NODELETE);
-    }
 }
 
 bool system_wait(_Atomic uint32_t *word, uint32_t value, int microseconds)
 {
     const struct timespec wait = {microseconds / 1000000, microseconds % 1000000 * 1000L};
-    if (atomic_load(word) == value) {
+    if (atomic_load(word) == value)
         syscall(SYS_futex, word, FUTEX_WAIT_PRIVATE, value, &wait, NULL, 0);
-    }
     return atomic_load(word) == value;
 }
 
@@ -197,8 +198,7 @@ bool system_only_threads_called(const char *name)
         only = entry->d_name[0] == '.' || strtol(entry->d_name, NULL, 10) == getpid() ||
                is_thread_called(entry->d_name, name);
     }
-    if (threads) {
+    if (threads)
         closedir(threads);
-    }
     return only;
 }

@@ -33,14 +33,15 @@ bool system_wait(_Atomic uint32_t *word, uint32_t value, int microseconds);
 void system_wake(_Atomic uint32_t *word);
 
 /* What the program must not notice of a call that does more than record: errno stays as it was, and
- * the thread can not be cancelled inside, where it would keep our locks for ever. */
+ * the thread cannot be cancelled inside, where it would keep our locks for ever. */
 struct system_visit {
     int error_number, cancel_state;
 };
 void system_enter(struct system_visit *visit);
 void system_leave(const struct system_visit *visit);
 
-/* Whether a file may have so many bytes. Going over RLIMIT_FSIZE would send SIGXFSZ to the program. */
+/* Whether a file may have so many bytes. Going over RLIMIT_FSIZE would send SIGXFSZ to the
+ * program. */
 bool system_file_may_have(uint64_t bytes);
 
 /* Whether the main thread has ended, and all others but those called `name`. */
@@ -52,7 +53,12 @@ void system_stay_resident(void);
 /* Zeroed private memory from the kernel, not from malloc: the program may hook that. NULL on
  * failure. With _wiped, a forked child finds it zeroed again. */
 void *system_map_private(size_t bytes);
-void *system_map_wiped(size_t bytes);
+
+/* madvise(), unless a filter would kill for it: then EPERM. */
+int system_advise(void *p, size_t bytes, int advice);
+
+/* A forked child finds zeros in the page. */
+void system_wipe_on_fork(void *page, size_t bytes);
 
 void system_unmap(void *memory, size_t bytes);
 

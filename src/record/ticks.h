@@ -3,19 +3,19 @@
  * The counter (x86 TSC, ARM generic timer) is used only if the kernel itself keeps time with it,
  * it runs at one rate in all power states, and this process may read it; otherwise ticks are
  * nanoseconds of CLOCK_MONOTONIC_RAW. Reads are not fenced: a span may move by a few
- * instructions, which costs less than waiting for them (design section 4). */
+ * instructions, which costs less than waiting for them. */
 #ifndef RECORD_TICKS_H
 #define RECORD_TICKS_H
 
-#include "stepscope/format.h"
 #include <time.h>
+
+#include "stepscope/format.h"
 
 struct ticks_pair {
     uint64_t ticks;
     int64_t raw_ns;
     int64_t realtime_ns;
-    uint64_t
-        bracket_ticks; /* between the counter reads around the others: bounds the error */
+    uint64_t bracket_ticks; /* between the counter reads around the others: bounds the error */
 };
 
 static inline uint64_t ticks_counter(void)
@@ -40,8 +40,7 @@ static inline int64_t ticks_clock_ns(clockid_t clock)
 
 static inline uint64_t ticks_now(enum ss_clock clock)
 {
-    return clock == SS_CLOCK_RAW ? (uint64_t)ticks_clock_ns(CLOCK_MONOTONIC_RAW)
-                                 : ticks_counter();
+    return clock == SS_CLOCK_RAW ? (uint64_t)ticks_clock_ns(CLOCK_MONOTONIC_RAW) : ticks_counter();
 }
 
 enum ss_clock ticks_choose(void);

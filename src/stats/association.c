@@ -22,8 +22,7 @@ struct place {
 
 static int order_places(const void *a, const void *b)
 {
-    return order_doubles(&((const struct place *)a)->value,
-                         &((const struct place *)b)->value);
+    return order_doubles(&((const struct place *)a)->value, &((const struct place *)b)->value);
 }
 
 /* Ranks less their mean, so that a sum of products is a covariance. */
@@ -64,8 +63,7 @@ double association_rho(const double *x, const double *y, size_t count)
 }
 
 /* Blocks of the ring that x is, from a place that looks random, in an order that does. */
-static void shuffle(const double *x, size_t count, size_t block, uint64_t *random,
-                    double *out)
+static void shuffle(const double *x, size_t count, size_t block, uint64_t *random, double *out)
 {
     const size_t blocks = (count + block - 1) / block;
     const size_t turn = (size_t)(mix_next(random) >> 33) % count;

@@ -3,7 +3,6 @@
 #include <math.h>
 #include <stdint.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "stats/mix.h"
 #include "stats/order.h"
@@ -26,8 +25,8 @@ static struct line line_through(const struct batch_point *points, size_t count)
 
     for (size_t i = 0; i < count; i++)
         for (size_t k = i + 1; k < count; k++)
-            values[slopes++] = (points[k].time_ns - points[i].time_ns) /
-                               (points[k].size - points[i].size);
+            values[slopes++] =
+                (points[k].time_ns - points[i].time_ns) / (points[k].size - points[i].size);
     const double each = robust_median(values, slopes, scratch);
     for (size_t i = 0; i < count; i++)
         values[i] = points[i].time_ns - each * points[i].size;
@@ -58,8 +57,7 @@ static size_t find_knee(const struct batch_point *points, size_t count)
         const double floor_ns = floor_of(points, knee);
         double error = 0;
         for (size_t i = 0; i < count; i++)
-            error +=
-                fabs(points[i].time_ns / predicted(line, floor_ns, points[i].size) - 1);
+            error += fabs(points[i].time_ns / predicted(line, floor_ns, points[i].size) - 1);
         error *= knee ? 1 + knee_price : 1;
         if (error < least) {
             least = error;
@@ -98,11 +96,9 @@ static double best_size(const struct batch_point *points, size_t count)
     return points[i].size;
 }
 
-double batch_fit_error(double median_ns, double mad_ns, double count,
-                       struct interval mean)
+double batch_fit_error(double median_ns, double mad_ns, double count, struct interval mean)
 {
-    const double alone =
-        isfinite(mad_ns) && count > 0 ? 1.25 * 1.4826 * mad_ns / sqrt(count) : 0;
+    const double alone = isfinite(mad_ns) && count > 0 ? 1.25 * 1.4826 * mad_ns / sqrt(count) : 0;
     const double of_mean = (mean.high - mean.low) / 4;
 
     const double own = isfinite(of_mean) ? fmin(fmax(alone, of_mean), 3 * alone) : alone;
@@ -129,8 +125,8 @@ bool batch_fit_find(const struct batch_point *points, size_t count, struct batch
                               .each_ns = fmax(line.each, 0),
                               .floor_ns = floor_of(points, knee),
                               .best_size = best_size(points, count)};
-    out->is_model = count >= BATCH_FIT_MODEL && line.each > 0 &&
-                    is_predictable(points + knee, count - knee);
+    out->is_model =
+        count >= BATCH_FIT_MODEL && line.each > 0 && is_predictable(points + knee, count - knee);
     return line.each > 0 || !falls(points, count);
 }
 
@@ -152,6 +148,23 @@ static double fixed_share(double each_ns, const struct batch_point *point)
     return fmin(1, fmax(0, 1 - each_ns * point->size / point->time_ns));
 }
 
+/* The times again, each moved within its error. */
+static void draw(const struct batch_point *points, size_t count, uint64_t *state,
+                 struct batch_point *drawn)
+{
+    for (size_t k = 0; k < count; k++) {
+        drawn[k] = points[k];
+        drawn[k].time_ns = fmax(points[k].time_ns / 10,
+                                points[k].time_ns + points[k].error_ns * next_normal(state));
+    }
+}
+
+static struct interval middle_of(double *values, double mid)
+{
+    qsort(values, DRAWS, sizeof values[0], order_doubles);
+    return (struct interval){values[DRAWS / 40], mid, values[DRAWS - 1 - DRAWS / 40]};
+}
+
 struct interval batch_fit_fixed_share(const struct batch_point *points, size_t count,
                                       const struct batch_fit *fit, size_t at)
 {
@@ -159,16 +172,27 @@ struct interval batch_fit_fixed_share(const struct batch_point *points, size_t c
     double shares[DRAWS];
     uint64_t state = 1;
 
-    memcpy(drawn, points, count * sizeof *points);
     for (int i = 0; i < DRAWS; i++) {
-        for (size_t k = 0; k < count; k++)
-            drawn[k].time_ns =
-                fmax(points[k].time_ns / 10,
-                     points[k].time_ns + points[k].error_ns * next_normal(&state));
+        draw(points, count, &state, drawn);
         const struct line line = line_through(drawn + fit->knee, count - fit->knee);
         shares[i] = fixed_share(line.each, &drawn[at]);
     }
-    qsort(shares, DRAWS, sizeof shares[0], order_doubles);
-    return (struct interval){shares[DRAWS / 40], fixed_share(fit->each_ns, &points[at]),
-                             shares[DRAWS - 1 - DRAWS / 40]};
+    return middle_of(shares, fixed_share(fit->each_ns, &points[at]));
+}
+
+void batch_fit_parts(const struct batch_point *points, size_t count, const struct batch_fit *fit,
+                     struct interval *fixed_ns, struct interval *each_ns)
+{
+    struct batch_point drawn[BATCH_FIT_MOST];
+    double fixed[DRAWS], each[DRAWS];
+    uint64_t state = 1;
+
+    for (int i = 0; i < DRAWS; i++) {
+        draw(points, count, &state, drawn);
+        const struct line line = line_through(drawn + fit->knee, count - fit->knee);
+        fixed[i] = fmax(line.fixed, 0);
+        each[i] = fmax(line.each, 0);
+    }
+    *fixed_ns = middle_of(fixed, fit->fixed_ns);
+    *each_ns = middle_of(each, fit->each_ns);
 }

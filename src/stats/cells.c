@@ -52,8 +52,7 @@ static void merge_pair(struct cells *cells, size_t to)
     keep_larger_max(&left, right->max_ns, right->max_step);
     cells->cell[to] = left;
     for (size_t k = 0; k < cells->part_count; k++)
-        cell_parts(cells, to)[k] =
-            cell_parts(cells, 2 * to)[k] + cell_parts(cells, 2 * to + 1)[k];
+        cell_parts(cells, to)[k] = cell_parts(cells, 2 * to)[k] + cell_parts(cells, 2 * to + 1)[k];
 }
 
 static void merge_pairs(struct cells *cells)
@@ -88,7 +87,7 @@ static double sample_median(const struct cells *cells)
     return robust_median(cells->sample, cells->sampled, scratch);
 }
 
-static void close_cell(struct cells *cells)
+static ATTR_NOINLINE void close_cell(struct cells *cells)
 {
     cells->cell[cells->count].median_ns = sample_median(cells);
     cells->sampled = 0;
@@ -97,7 +96,7 @@ static void close_cell(struct cells *cells)
         merge_pairs(cells);
 }
 
-static void add_to_head(struct cells *cells, const struct cells_window *window)
+static ATTR_NOINLINE void add_to_head(struct cells *cells, const struct cells_window *window)
 {
     size_t place = (size_t)cells->windows;
     cells->head[place] = (struct cell){
@@ -137,9 +136,9 @@ void cells_add(struct cells *cells, const struct cells_window *window)
     else
         keep_larger_max(cell, a_step(window), window->first_step);
     if (is_sampled(cells, cells->windows))
-        cells->sample[cells->sampled++] =
-            window->steps == 1 ? (double)window->time_ns
-                               : (double)window->time_ns / (double)window->steps;
+        cells->sample[cells->sampled++] = window->steps == 1
+                                              ? (double)window->time_ns
+                                              : (double)window->time_ns / (double)window->steps;
     cells->windows++;
     if (cell->windows == cells->size)
         close_cell(cells);
@@ -158,8 +157,7 @@ static size_t used_cells(const struct cells *cells)
     return cells->count + (cells->windows % cells->size != 0);
 }
 
-static int64_t column_of(const struct cells *cells, const struct cell *cell, size_t row,
-                         int column)
+static int64_t column_of(const struct cells *cells, const struct cell *cell, size_t row, int column)
 {
     if (column == CELLS_STEPS)
         return cell->steps;
@@ -170,8 +168,7 @@ static int64_t column_of(const struct cells *cells, const struct cell *cell, siz
 }
 
 /* The sum of a cell without those windows of the head that are before `start`. */
-static int64_t cell_sum_from(const struct cells *cells, size_t place, int64_t start,
-                             int column)
+static int64_t cell_sum_from(const struct cells *cells, size_t place, int64_t start, int column)
 {
     int64_t sum = column_of(cells, &cells->cell[place], place, column);
     for (int64_t i = (int64_t)place * cells->size; i < start; i++) {

@@ -1,7 +1,7 @@
-/* A series of step times of any length in fixed memory (rule book 5.3).
+/* A series of step times of any length in fixed memory (method 1.3).
  *
  * The series is kept as at most 256 cells of `size` neighbouring windows each; a window is the
- * smallest stretch with a true end, usually one step (step-model.md, rule 14). When the cells are
+ * smallest stretch with a true end, usually one step (step model 7.1). When the cells are
  * full, pairs are merged and `size` doubles: 128 to 256 cells stand for any run of more than 128
  * windows. The first 64 windows are kept singly as well, so that a slow start of a few steps can
  * be cut off exactly. The same windows give the same cells, bit for bit. It is 21 KB, and 2.5 KB
@@ -14,12 +14,12 @@
  * A *cut* is a place, counted in windows, from which on the cells can be summed exactly: any place
  * within the first 64 windows, else a multiple of `size`. Functions that take `start` need a cut.
  *
- * Two things differ from the rule book. A cell of more than 128 windows takes its median from one
- * window of each 128th of it, at a place that looks random, so that no period can alias (the book:
- * of the first 99). Before pairs are merged, single outliers among the medians are replaced by
- * their neighbours' median: the book's mean of two medians turns the oldest cells into plain means,
- * which 1 % of steps that take 10 times as long lift by 9 %. The second moment is left out:
- * intervals rest on how cells differ, not on how steps differ within one. */
+ * Two things are done with care (method 12.3). A cell of more than 128 windows takes its median
+ * from one window of each 128th of it, at a place that looks random, so that no period can alias,
+ * as it would with the first 99. Before pairs are merged, single outliers among the medians are
+ * replaced by their neighbours' median: a plain mean of two medians turns the oldest cells into
+ * plain means, which 1 % of steps that take 10 times as long lift by 9 %. The second moment is left
+ * out: intervals rest on how cells differ, not on how steps differ within one. */
 #ifndef STATS_CELLS_H
 #define STATS_CELLS_H
 

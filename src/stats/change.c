@@ -164,14 +164,14 @@ static double noise_of(const struct series *s)
     return sigma * sqrt(robust_inflation(rest, s->count, s->segments, scratch));
 }
 
-/* A cell in which the level changes lies between two levels. It may end up in a short segment of its
- * own, whose mean differs from its neighbours' and whose median does not. */
+/* A cell in which the level changes lies between two levels. It may end up in a short segment of
+ * its own, whose mean differs from its neighbours' and whose median does not. */
 static double shift_of_cut(const struct series *s, size_t place)
 {
     const size_t *edge = s->edge + place - 1;
     double means = level_of(s, place) - level_of(s, place - 1);
-    double medians = median_of(s->x + edge[1], edge[2] - edge[1]) -
-                     median_of(s->x + edge[0], edge[1] - edge[0]);
+    double medians =
+        median_of(s->x + edge[1], edge[2] - edge[1]) - median_of(s->x + edge[0], edge[1] - edge[0]);
     return fmin(fabs(means), fabs(medians));
 }
 
@@ -190,10 +190,9 @@ static void prune_cuts(struct series *s)
 {
     while (s->segments > 1) {
         size_t weakest = 1;
-        for (size_t k = 2; k < s->segments; k++) {
+        for (size_t k = 2; k < s->segments; k++)
             if (weight_of_cut(s, k) < weight_of_cut(s, weakest))
                 weakest = k;
-        }
         if (weight_of_cut(s, weakest) >= 1)
             break;
         remove_cut(s, weakest);
@@ -212,8 +211,7 @@ static void find_shifts(struct series *s)
     prune_cuts(s);
 }
 
-static void write_shifts(const struct series *s, const double *medians,
-                         struct change *out)
+static void write_shifts(const struct series *s, const double *medians, struct change *out)
 {
     out->shift_count = s->segments - 1;
     for (size_t k = 0; k < out->shift_count; k++) {
@@ -271,8 +269,7 @@ const struct change_shift *change_largest(const struct change *change)
     const struct change_shift *largest = NULL;
     for (size_t k = 0; k < change->shift_count; k++) {
         const struct change_shift *shift = &change->shifts[k];
-        if (!largest ||
-            fabs(shift->after - shift->before) > fabs(largest->after - largest->before))
+        if (!largest || fabs(shift->after - shift->before) > fabs(largest->after - largest->before))
             largest = shift;
     }
     return largest;

@@ -1,10 +1,10 @@
-/* Does a run become slower or faster over time, slowly or at once (rule book 10.1, 1 and 2)?
+/* Does a run become slower or faster over time, slowly or at once (method 4.1 to 4.3)?
  *
  * Works on the medians of cells after the warm-up, at most 256, each of equally many steps. Single
  * outliers among them are taken out first.
  *
  * Trend: Mann and Kendall's z beyond 2.58 on at most 40 block medians, and a change of 2 % or more
- * over all by Theil and Sen. Beyond the rule book, z allows for blocks that resemble their
+ * over all by Theil and Sen. The variance of z allows for blocks that resemble their
  * neighbours: without that, level series of 50 and 200 steps with r = 0.9 have a trend in 49 % and
  * 20 % of cases, with it in 2 % and 1 %.
  *
@@ -12,12 +12,12 @@
  * and so on (binary segmentation), 5 cells apart or more; then the weakest cuts are taken away
  * until each shift left is max(5 standard errors, 2 %) or more. The error allows for likeness of
  * neighbours and is that around all the levels found: otherwise a slow phase in the middle hides
- * itself. The rule book's 3 sigma of a cell would miss a shift of 5 % in the middle of 1000 steps
+ * itself. A limit of 3 sigma of a cell would miss a shift of 5 % in the middle of 1000 steps
  * that vary by 5 %.
  *
  * With both, it is a SHIFT if levels fit better than a parabola by Bayes' information criterion,
- * else a DRIFT. The rule book's share of the total change fails here: Theil and Sen's total is
- * near 0 for a single step. */
+ * else a DRIFT. The share of the total change that one step has would fail here: Theil and Sen's
+ * total is near 0 for a single step. */
 #ifndef STATS_CHANGE_H
 #define STATS_CHANGE_H
 

@@ -35,8 +35,7 @@ static double half_width_by_batches(const double *x, size_t count)
         size_t to = (k + 1) * count / BATCHES;
         means[k] = mean_of(x + from, to - from);
     }
-    return student_quantile(0.975, BATCHES - 1) *
-           sqrt(variance_of(means, BATCHES) / BATCHES);
+    return student_quantile(0.975, BATCHES - 1) * sqrt(variance_of(means, BATCHES) / BATCHES);
 }
 
 static double half_width_by_effective_size(const double *x, size_t count, double *scratch)
@@ -56,8 +55,7 @@ double interval_half_width(const double *x, size_t count, double *scratch)
 {
     if (count < INTERVAL_MIN_VALUES)
         return INFINITY;
-    return fmax(half_width_by_batches(x, count),
-                half_width_by_effective_size(x, count, scratch));
+    return fmax(half_width_by_batches(x, count), half_width_by_effective_size(x, count, scratch));
 }
 
 struct interval interval_mean(const double *x, size_t count, double *scratch)

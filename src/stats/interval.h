@@ -1,4 +1,4 @@
-/* 95 % intervals for values in a row that resemble their neighbours (rule book 6.3, 11.6).
+/* 95 % intervals for values in a row that resemble their neighbours (method 3.1).
  *
  * Step times are autocorrelated and have rare slow outliers. Two estimates of the error of a mean
  * are made and the larger counts:
@@ -36,7 +36,7 @@ struct interval interval_ratio(const double *part, const double *whole, size_t c
                                double *scratch);
 
 /* How many more values like these `count` are needed until half of the width is `wanted`; 0 if it
- * is already. -1: cannot be told, as `half_width` is not known or `wanted` not above 0. */
+ * is already. -1: unknown, as `half_width` is not known or `wanted` not above 0. */
 int64_t interval_more_needed(int64_t count, double half_width, double wanted);
 
 #endif

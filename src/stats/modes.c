@@ -1,5 +1,7 @@
 #include "stats/modes.h"
 
+#include <math.h>
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -57,6 +59,32 @@ void modes_find(const double *x, size_t count, double *scratch, struct modes *ou
     /* Of a level that is rarer than it may be, the cut has taken some of the other one along. */
     out->high_share = (double)above / (double)count;
     out->are_two = way >= apart * out->low && out->high_share >= rarest &&
-                   out->high_share <= 1 - rarest &&
-                   (double)between <= in_valley * (double)count;
+                   out->high_share <= 1 - rarest && (double)between <= in_valley * (double)count;
+}
+
+static const double least = 10;    /* values of a kind */
+static const double surely = 2.58; /* standard deviations: 1 % */
+
+void turns_find(const double *x, size_t count, double cut, struct turns *out)
+{
+    double above = 0, stretches = 0, above_stretches = 0;
+
+    *out = (struct turns){TURNS_RANDOM, 0, 0};
+    for (size_t i = 0; i < count; i++) {
+        const bool is_above = x[i] > cut;
+        const bool is_first = i == 0 || is_above != (x[i - 1] > cut);
+        above += is_above;
+        stretches += is_first;
+        above_stretches += is_first && is_above;
+    }
+    const double n = (double)count, below = n - above;
+    if (above > 0)
+        out->stretch = above / above_stretches;
+    if (above < least || below < least)
+        return;
+    const double expected = 2 * above * below / n + 1;
+    const double variance = (expected - 1) * (expected - 2) / (n - 1);
+    out->z = (stretches - expected) / sqrt(variance);
+    if (fabs(out->z) > surely)
+        out->order = out->z < 0 ? TURNS_STRETCHES : TURNS_ALTERNATE;
 }

@@ -27,12 +27,11 @@ static double largest_of(double count)
     return sqrt(twice - log(twice));
 }
 
-/* The time of a batch that is as unusual as a normal number z. Between the quantiles that are known the logarithm
- * is a line; below the median it goes on as above it. */
+/* The time of a batch that is as unusual as a normal number z. Between the quantiles that are known
+ * the logarithm is a line; below the median it goes on as above it. */
 static double time_at(const struct replay *replay, double z)
 {
-    const double at[REPLAY_QUANTILES] = {0, 1.2816, 1.6449, 2.3263,
-                                         largest_of(replay->count)};
+    const double at[REPLAY_QUANTILES] = {0, 1.2816, 1.6449, 2.3263, largest_of(replay->count)};
     const double *ns = replay->make_ns;
     int i = 1;
 
@@ -43,7 +42,8 @@ static double time_at(const struct replay *replay, double z)
                 ns[REPLAY_QUANTILES - 1]);
 }
 
-/* Goes along the normal distribution; then all are scaled so that the mean is the one that was seen. */
+/* Goes along the normal distribution; then all are scaled so that the mean is the one that was
+ * seen. */
 static void fill_times(const struct replay *replay, struct times *out)
 {
     const double step = 0.002, most = 4;
@@ -78,25 +78,25 @@ static double *worker_for(const struct replay *replay, struct queue *queue, int 
     return worker;
 }
 
-static void play_step(const struct replay *replay, struct queue *queue, int t,
-                      double make)
+static void play_step(const struct replay *replay, struct queue *queue, int t, double make)
 {
     double ready = queue->done + make; /* no workers: made when it is asked for */
+    double hand = 0;
 
     if (replay->workers > 0) {
+        hand = replay->hand_ns;
         double *worker = worker_for(replay, queue, t);
         const int room = t - replay->ahead; /* this batch has it once that step began */
-        ready =
-            (room < 0 ? *worker : fmax(*worker, queue->start[room % AHEAD_MOST])) + make;
+        ready = (room < 0 ? *worker : fmax(*worker, queue->start[room % AHEAD_MOST])) + make;
         *worker = ready;
     }
-    queue->start[t % AHEAD_MOST] = fmax(queue->done, ready);
+    queue->start[t % AHEAD_MOST] = fmax(queue->done, ready) + hand;
     queue->done = queue->start[t % AHEAD_MOST] + replay->rest_ns;
 }
 
-/* Mean step of one replay: batches come as often as there are workers together, so that whole rounds count. */
-static double play(const struct replay *replay, const struct times *times,
-                   uint64_t *random)
+/* Mean step of one replay: batches come as often as there are workers together, so that whole
+ * rounds count. */
+static double play(const struct replay *replay, const struct times *times, uint64_t *random)
 {
     const int round = replay->workers > 0 ? replay->workers : 1;
     const int first = 2 * replay->ahead, steps = (STEPS + round - 1) / round * round;

@@ -7,7 +7,7 @@
 
 static const double SIGMA_OF_MAD = 1.4826;
 static const double LIMIT_SIGMAS = 3;
-static const double PRACTICAL = 0.02; /* smaller effects do not matter (rule book 12) */
+static const double PRACTICAL = 0.02; /* smaller effects do not matter (method 7.3) */
 
 /* Moves the values below `pivot`, or those that are not above it, to the front of [low, end);
  * returns where the others begin. Without a branch that depends on the values: those would be
@@ -64,10 +64,9 @@ static double median_in_place(double *x, size_t count)
     if (count % 2 == 1)
         return upper;
     double lower = x[0];
-    for (size_t i = 1; i < count / 2; i++) {
+    for (size_t i = 1; i < count / 2; i++)
         if (x[i] > lower)
             lower = x[i];
-    }
     return (lower + upper) / 2;
 }
 
@@ -133,10 +132,9 @@ void robust_despike(const double *x, size_t count, double *out, double *scratch)
         distances[i] = x[i] - out[i];
     }
     double reach = LIMIT_SIGMAS * robust_sigma(distances, count, 0, scratch);
-    for (size_t i = 0; i < count; i++) {
+    for (size_t i = 0; i < count; i++)
         if (fabs(distances[i]) <= fmax(reach, PRACTICAL * fabs(out[i])))
             out[i] = x[i];
-    }
 }
 
 double robust_lag1(const double *x, size_t count, double *scratch)
@@ -180,20 +178,18 @@ double robust_inflation(const double *x, size_t count, size_t levels, double *sc
 double robust_slope(const double *y, size_t count, double *scratch)
 {
     size_t pairs = 0;
-    for (size_t i = 0; i < count; i++) {
+    for (size_t i = 0; i < count; i++)
         for (size_t j = i + 1; j < count; j++)
             scratch[pairs++] = (y[j] - y[i]) / (double)(j - i);
-    }
     return median_in_place(scratch, pairs);
 }
 
 /* How many values equal y[i], if i is the first of them; else 0. */
 static size_t tie_length(const double *y, size_t count, size_t i)
 {
-    for (size_t j = 0; j < i; j++) {
+    for (size_t j = 0; j < i; j++)
         if (y[j] == y[i])
             return 0;
-    }
     size_t length = 1;
     for (size_t j = i + 1; j < count; j++)
         length += y[j] == y[i];
@@ -231,9 +227,4 @@ void robust_block_medians(const double *x, size_t count, size_t blocks, double *
         size_t to = (k + 1) * count / blocks;
         out[k] = robust_median(x + from, to - from, scratch);
     }
-}
-
-double robust_spike_tax(double mean, double median)
-{
-    return median > 0 ? mean / median - 1 : 0;
 }

@@ -1,4 +1,4 @@
-/* Statistics that a few wild values do not move (rule book 0 and 10.1).
+/* Statistics that a few wild values do not move (method 1.5).
  *
  * Pure functions on `count` finite values. `scratch` is the caller's, as long as the function
  * says; the values themselves stay untouched. Of no values everything is 0. */
@@ -24,8 +24,9 @@ void robust_winsorise(const double *x, size_t count, double *out, double *scratc
  * lasts three values stays. `out` holds count values, is not x. Scratch: 2 * count. */
 void robust_despike(const double *x, size_t count, double *out, double *scratch);
 
-/* Correlation of neighbours, both within 3 sigma of the median (all if sigma is 0). The rule book
- * winsorises; but 1 % of spikes pulled back to 3 sigma still make 0.82 of 0.9. Scratch: count. */
+/* Correlation of neighbours, both within 3 sigma of the median (all if sigma is 0). To winsorise
+ * instead is not enough: 1 % of spikes pulled back to 3 sigma still make 0.82 of 0.9. Scratch:
+ * count. */
 double robust_lag1(const double *x, size_t count, double *scratch);
 
 /* How many times the variance of the mean of x is that of as many independent values: (1 + r) /
@@ -46,8 +47,5 @@ double robust_trend_z(const double *y, size_t count, double inflation);
 /* Medians of `blocks` <= count stretches of nearly equal length. Scratch: count. */
 void robust_block_medians(const double *x, size_t count, size_t blocks, double *out,
                           double *scratch);
-
-/* What slow steps add to a run of typical ones: mean / median - 1; 0 if median is not positive. */
-double robust_spike_tax(double mean, double median);
 
 #endif

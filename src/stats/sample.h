@@ -1,5 +1,5 @@
 /* A random sample of at most 512 steps of a run of any length, for what needs single values, as
- * the MAD (rule book 0).
+ * the MAD (method 1.6).
  *
  * Each step has a number that looks random, made of its own number and that of its source; the 512
  * smallest stay. So the same steps give the same sample in any order, and merging samples gives
@@ -36,5 +36,34 @@ void sample_merge(struct sample *to, const struct sample *from);
 /* The values of sampled steps from `first_step` on, in the order of the steps; `out` has room for
  * SAMPLE_SIZE. Returns how many there are. */
 size_t sample_values(const struct sample *sample, int64_t first_step, double *out);
+
+/* The steps of one rank that are compared with those of the others (method 9.1): at most 512,
+ * chosen by their number alone, so that all ranks choose the same ones. Memory is taken as they
+ * come. */
+
+enum { SHARED_STEPS_MOST = 512 };
+
+struct shared_step {
+    int64_t number; /* in the loop: the first one of its window */
+    int64_t start_ns;
+    double own_ns, comm_ns; /* a step: without communication, and in it */
+};
+
+/* {0} has none. */
+struct shared_steps {
+    struct shared_step *items;
+    size_t count, capacity;
+    size_t last; /* the one that goes next, once there are enough */
+};
+
+void shared_steps_release(struct shared_steps *steps);
+
+/* Without memory nothing is added. */
+void shared_steps_add(struct shared_steps *steps, const struct shared_step *step);
+
+/* Those that began at `from_ns` or later, in the order of their numbers. The caller frees them;
+ * NULL without memory or if there are none. */
+struct shared_step *shared_steps_since(const struct shared_steps *steps, int64_t from_ns,
+                                       size_t *count);
 
 #endif

@@ -8,9 +8,9 @@
 #include "base/compiler.h"
 #include "stepscope/error.h"
 
-/* Each power of two is cut into 128 bins of equal width: the upper bits of a double are the number of
- * its bin. (DDSketch's logarithm, interpolated linearly between powers of two; a bin costs no more
- * than a shift.) */
+/* Each power of two is cut into 128 bins of equal width: the upper bits of a double are the number
+ * of its bin. (DDSketch's logarithm, interpolated linearly between powers of two; a bin costs no
+ * more than a shift.) */
 enum { WIDTH_BITS = 7, SHIFT = 52 - WIDTH_BITS, FIRST_BIN = 1023 << WIDTH_BITS };
 
 static const int64_t LEAST_NS = 100;
@@ -55,7 +55,7 @@ void sketch_release(struct sketch *sketch)
 }
 
 /* Makes bins from `first` up to `end` exist. */
-static int make_room(struct sketch *sketch, int32_t first, int32_t end)
+static ATTR_NOINLINE int make_room(struct sketch *sketch, int32_t first, int32_t end)
 {
     int32_t old_end = sketch->first + sketch->bin_count;
     if (sketch->bin_count > 0 && first >= sketch->first && end <= old_end)
@@ -81,8 +81,8 @@ static int make_room(struct sketch *sketch, int32_t first, int32_t end)
     return 0;
 }
 
-static void add_totals(struct sketch *sketch, uint64_t count, sketch_sum sum_ns,
-                       int64_t min_ns, int64_t max_ns)
+static void add_totals(struct sketch *sketch, uint64_t count, sketch_sum sum_ns, int64_t min_ns,
+                       int64_t max_ns)
 {
     if (sketch->count == 0 || min_ns < sketch->min_ns)
         sketch->min_ns = min_ns;
@@ -165,8 +165,7 @@ double sketch_bin_begin(const struct sketch *sketch, int32_t index)
 }
 
 /* From the first to the last bin that holds anything, as bars of equally many bins. */
-static size_t bars_of_bins(const struct sketch *sketch, struct sketch_bar *out,
-                           size_t most)
+static size_t bars_of_bins(const struct sketch *sketch, struct sketch_bar *out, size_t most)
 {
     int32_t first = 0, end = sketch->bin_count;
     while (first < end && sketch->bins[first] == 0)

@@ -1,15 +1,15 @@
-/* Quantiles of durations in small memory: DDSketch (rule book 7).
+/* Quantiles of durations in small memory: DDSketch (method 1.4).
  *
- * Values from 100 ns to 1000 s fall into bins whose ends differ by at most 0.8 %, so that a quantile
- * is within 0.4 % of the exact one. Below and above, values are counted only: a quantile there is
- * the smallest or the largest value. Count, sum, smallest and largest are exact. Everything is an
- * integer sum, so merging parts gives the whole, bit for bit, in any order.
+ * Values from 100 ns to 1000 s fall into bins whose ends differ by at most 0.8 %, so that a
+ * quantile is within 0.4 % of the exact one. Below and above, values are counted only: a quantile
+ * there is the smallest or the largest value. Count, sum, smallest and largest are exact.
+ * Everything is an integer sum, so merging parts gives the whole, bit for bit, in any order.
  *
  * An empty sketch holds no memory; bins are allocated for the range that occurs, 64 at a time (8
  * bytes each; the whole range has 4253). When memory runs out `error` is set and stays; count, sum,
  * smallest and largest go on, quantiles are NAN from then on.
  *
- * Do not read differences below 1 % out of sketches. The second moment is left out: spread is told
+ * Do not read differences below 1 % out of sketches. The second moment is left out: spread is given
  * by quantiles, errors of means by cells (stats/steady.h). */
 #ifndef STATS_SKETCH_H
 #define STATS_SKETCH_H
@@ -51,9 +51,9 @@ double sketch_quantile(const struct sketch *sketch, double q);
 /* Where the bin `bins[index]` begins; it ends where the next one begins. */
 double sketch_bin_begin(const struct sketch *sketch, int32_t index);
 
-/* Neighbouring bars that hold all values, for a picture: whole bins put together, so that there are at
- * most `most` of them (3 or more). The first begins at the smallest value, the last ends at the largest.
- * Returns how many; 0 if it is empty or has an error. */
+/* Neighbouring bars that hold all values, for a picture: whole bins put together, so that there are
+ * at most `most` of them (3 or more). The first begins at the smallest value, the last ends at the
+ * largest. Returns how many; 0 if it is empty or has an error. */
 struct sketch_bar {
     double low_ns, high_ns;
     uint64_t count;

@@ -4,8 +4,7 @@
 
 #include "stats/robust.h"
 
-static struct interval ratio_of(const struct cells *cells, int64_t start, int part,
-                                int whole)
+static struct interval ratio_of(const struct cells *cells, int64_t start, int part, int whole)
 {
     double parts[CELLS_MAX];
     double wholes[CELLS_MAX];
@@ -24,8 +23,7 @@ static double one_window(const struct cells *cells, int64_t start)
     double time = (double)cells_sum(cells, start, CELLS_TIME);
     if (time <= 0)
         return 0;
-    double steps =
-        (double)cells_sum(cells, start, CELLS_STEPS) / (double)(cells->windows - start);
+    double steps = (double)cells_sum(cells, start, CELLS_STEPS) / (double)(cells->windows - start);
     return robust_median(medians, count, scratch) * steps / time;
 }
 
@@ -56,8 +54,7 @@ struct interval steady_rate(const struct cells *cells, int64_t start, int column
     }
     struct interval rate = ratio_of(cells, start, column, CELLS_TIME);
     double low = rate.low - rate.mid * one_window(cells, start);
-    return (struct interval){fmax(low, 0) * second, rate.mid * second,
-                             rate.high * second};
+    return (struct interval){fmax(low, 0) * second, rate.mid * second, rate.high * second};
 }
 
 int64_t steady_more_needed(const struct cells *cells, int64_t start, double relative)
@@ -67,4 +64,34 @@ int64_t steady_more_needed(const struct cells *cells, int64_t start, double rela
         return INTERVAL_MIN_VALUES - windows;
     struct interval step = steady_step_ns(cells, start);
     return interval_more_needed(windows, step.high - step.mid, relative * step.mid);
+}
+
+struct interval eta_left(const struct eta_part *parts, size_t count)
+{
+    double mid = 0;
+    double below2 = 0;
+    double above2 = 0;
+    for (size_t i = 0; i < count; i++) {
+        const struct eta_part *part = &parts[i];
+        if (part->left <= 0)
+            continue;
+        double left = (double)part->left;
+        double wider = sqrt(1 + (double)part->seen / left);
+        double below = (part->mean_ns.mid - part->mean_ns.low) * left * wider;
+        double above = (part->mean_ns.high - part->mean_ns.mid) * left * wider;
+        mid += part->mean_ns.mid * left;
+        below2 += below * below;
+        above2 += above * above;
+    }
+    return (struct interval){fmax(mid - sqrt(below2), 0), mid, mid + sqrt(above2)};
+}
+
+enum eta_verdict eta_deadline(struct interval left, int64_t elapsed_ns, int64_t deadline_ns)
+{
+    double room = (double)(deadline_ns - elapsed_ns);
+    if (left.low > room)
+        return ETA_MISSED;
+    if (left.high <= room)
+        return ETA_HOLDS;
+    return isfinite(left.high) ? ETA_UNSURE : ETA_UNKNOWN;
 }

@@ -51,8 +51,7 @@ static void make_reference(const struct cells *cells, struct reference *ref)
 }
 
 /* Whether the medians of two stretches of cells differ by more than 2 % and than their noise. */
-static bool differ(const struct reference *ref, double a, size_t a_count, double b,
-                   size_t b_count)
+static bool differ(const struct reference *ref, double a, size_t a_count, double b, size_t b_count)
 {
     double parts = 1 / (double)a_count + 1 / (double)b_count;
     double noise = 1.25 * ref->sigma * sqrt(ref->inflation * parts);
@@ -116,8 +115,7 @@ static bool second_half_drifts(const struct reference *ref)
     return differ(ref, third, quarter, fourth, quarter);
 }
 
-static void classify(const struct cells *cells, const struct reference *ref,
-                     struct warmup *out)
+static void classify(const struct cells *cells, const struct reference *ref, struct warmup *out)
 {
     double before = 0;
     size_t cell = last_change(ref, &before);
@@ -145,10 +143,8 @@ static void classify(const struct cells *cells, const struct reference *ref,
 
 static double warmup_cost(const struct cells *cells, const struct warmup *warmup)
 {
-    int64_t time =
-        cells_sum(cells, 0, CELLS_TIME) - cells_sum(cells, warmup->start, CELLS_TIME);
-    int64_t steps =
-        cells_sum(cells, 0, CELLS_STEPS) - cells_sum(cells, warmup->start, CELLS_STEPS);
+    int64_t time = cells_sum(cells, 0, CELLS_TIME) - cells_sum(cells, warmup->start, CELLS_TIME);
+    int64_t steps = cells_sum(cells, 0, CELLS_STEPS) - cells_sum(cells, warmup->start, CELLS_STEPS);
     return (double)time - (double)steps * warmup->typical_ns;
 }
 

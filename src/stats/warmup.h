@@ -1,12 +1,12 @@
-/* Where the steady state of a run begins (rule book 5.3).
+/* Where the steady state of a run begins (method 2).
  *
  * The second half of the run is the reference; going back from it, the first stretch of cells
  * whose median differs by more than the tolerance ends the steady state. If none does, slow steps
  * at the very beginning are cut off one by one. Can be asked at any time.
  *
- * What differs from the rule book, whose tolerance takes neighbouring cells as independent: of
+ * A tolerance that takes neighbouring cells as independent would not do (method 12.4): of
  * level series of 200 steps that vary by 5 % it calls 20 % (r = 0) to 80 % (r = 0.9) something else
- * than FLAT, this here 1 % to 8 %.
+ * than FLAT, this here 1 % to 8 %. So:
  * - All that is before the change must differ as a whole too, to the same side, by more than a
  *   noise that allows for likeness of neighbours. The same noise tells whether the second half is
  *   level.

@@ -36,8 +36,8 @@ static struct cgroup_limit cpu_2(const char *dir)
     struct cgroup_limit limit = {0};
     char text[64];
 
-    limit.is_seen = read_in(dir, "cpu.max", text, sizeof text) &&
-                    proc_text_cpu_max(text, &limit.most);
+    limit.is_seen =
+        read_in(dir, "cpu.max", text, sizeof text) && proc_text_cpu_max(text, &limit.most);
     return limit;
 }
 
@@ -74,20 +74,18 @@ static struct cgroup_limit memory_1(const char *dir)
 }
 
 /* Where a limit may stand, below the root. */
-struct place {
+struct run_place {
     const char *folder;
     int version;
     struct cgroup_limit (*read)(const char *dir);
 };
-static const struct place cpu_places[] = {{"", 2, cpu_2},
-                                          {"/unified", 2, cpu_2},
-                                          {"/cpu", 1, cpu_1},
-                                          {"/cpu,cpuacct", 1, cpu_1},
-                                          {NULL, 0, NULL}};
-static const struct place memory_places[] = {{"", 2, memory_2},
-                                             {"/unified", 2, memory_2},
-                                             {"/memory", 1, memory_1},
-                                             {NULL, 0, NULL}};
+static const struct run_place cpu_places[] = {{"", 2, cpu_2},
+                                              {"/unified", 2, cpu_2},
+                                              {"/cpu", 1, cpu_1},
+                                              {"/cpu,cpuacct", 1, cpu_1},
+                                              {NULL, 0, NULL}};
+static const struct run_place memory_places[] = {
+    {"", 2, memory_2}, {"/unified", 2, memory_2}, {"/memory", 1, memory_1}, {NULL, 0, NULL}};
 
 /* Version 2 has no file for a limit where there can be none: at its root, or where no level above
  * has handed the controller down. */
@@ -107,8 +105,7 @@ static bool could_limit(const char *mount, const char *controller)
     return false;
 }
 
-static struct cgroup_limit note_place(struct cgroup_limit limit, int version,
-                                      const char *dir)
+static struct cgroup_limit note_place(struct cgroup_limit limit, int version, const char *dir)
 {
     const size_t length = strlen(dir);
 
@@ -120,19 +117,19 @@ static struct cgroup_limit note_place(struct cgroup_limit limit, int version,
 
 /* From its own cgroup up to the mount. */
 static struct cgroup_limit tightest(const char *mount, const char *own,
-                                    const struct place *place)
+                                    const struct run_place *place)
 {
     struct cgroup_limit found = {0};
     char dir[PATH_MAX];
     char *slash = dir;
 
-    if ((size_t)snprintf(dir, sizeof dir, "%s%s", mount,
-                         strcmp(own, "/") == 0 ? "" : own) >= sizeof dir)
+    if ((size_t)snprintf(dir, sizeof dir, "%s%s", mount, strcmp(own, "/") == 0 ? "" : own) >=
+        sizeof dir)
         return found;
     while (slash) {
         const struct cgroup_limit here = place->read(dir);
-        if (here.is_seen && (!found.is_seen || found.most == 0 ||
-                             (here.most > 0 && here.most < found.most)))
+        if (here.is_seen &&
+            (!found.is_seen || found.most == 0 || (here.most > 0 && here.most < found.most)))
             found = note_place(here, place->version, dir);
         slash = strlen(dir) > strlen(mount) ? strrchr(dir, '/') : NULL;
         if (slash)
@@ -142,13 +139,13 @@ static struct cgroup_limit tightest(const char *mount, const char *own,
 }
 
 /* The first place that tells anything counts. */
-static struct cgroup_limit find(const char *root, const char *cgroups,
-                                const char *controller, const struct place *places)
+static struct cgroup_limit find(const char *root, const char *cgroups, const char *controller,
+                                const struct run_place *places)
 {
     struct cgroup_limit found = {0};
     char own[1024], mount[PATH_MAX];
 
-    for (const struct place *place = places; place->folder && !found.is_seen; place++) {
+    for (const struct run_place *place = places; place->folder && !found.is_seen; place++) {
         const bool is_2 = place->version == 2;
         snprintf(mount, sizeof mount, "%s%s", root, place->folder);
         if (proc_text_cgroup(cgroups, is_2 ? "" : controller, own, sizeof own))

@@ -1,6 +1,6 @@
-/* Limits that cgroups set for a process, of version 2 or 1. One may be on any level from its own cgroup
- * up to the mount: the tightest counts. In a container the path that the kernel names may not be there,
- * but the mount is. */
+/* Limits that cgroups set for a process, of version 2 or 1. One may be on any level from its own
+ * cgroup up to the mount: the tightest counts. In a container the path that the kernel names may
+ * not be there, but the mount is. */
 #ifndef SUPERVISE_CGROUP_LIMITS_H
 #define SUPERVISE_CGROUP_LIMITS_H
 

@@ -1,4 +1,4 @@
-/* Lets go of what belongs to the command: pipes end when it closes them, not when we do. */
+/* Closes what a process has inherited and must not hold open. */
 #ifndef SUPERVISE_DESCRIPTORS_H
 #define SUPERVISE_DESCRIPTORS_H
 

@@ -1,12 +1,61 @@
 #include "supervise/gpu_questions.h"
 
+#include <dlfcn.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/error.h"
+
+static const char default_file[] = "libnvidia-ml.so.1";
+
+struct entry {
+    size_t offset;
+    const char *name, *other;
+};
+
+#define NVML_ENTRY(field, name, other, parameters)                                                 \
+    {offsetof(struct nvml_library, field), name, other},
+static const struct entry entries[] = {NVML_FUNCTIONS(NVML_ENTRY)};
+
+/* ISO C has no cast from an object pointer to a function pointer; POSIX says that the bytes fit. */
+static void fill(struct nvml_library *library, void *handle)
+{
+    for (size_t i = 0; i < sizeof entries / sizeof entries[0]; i++) {
+        void *found = dlsym(handle, entries[i].name);
+        if (!found && entries[i].other)
+            found = dlsym(handle, entries[i].other);
+        memcpy((char *)library + entries[i].offset, &found, sizeof found);
+    }
+}
+
+bool nvml_library_load(struct nvml_library *library, struct ss_error *why)
+{
+    const char *wanted = secure_getenv("STEPSCOPE_NVML");
+    const char *file = wanted && *wanted ? wanted : default_file;
+    void *handle = dlopen(file, RTLD_NOW | RTLD_LOCAL);
+
+    memset(library, 0, sizeof *library);
+    if (!handle) {
+        const char *text = dlerror();
+        error_set(why, SS_E_NOTFOUND, "%s", text ? text : file);
+        return false;
+    }
+    fill(library, handle);
+    if (library->init && library->count && library->device)
+        return true;
+    error_set(why, SS_E_VERSION, "%s lacks required NVML functions", file);
+    dlclose(handle);
+    return false;
+}
+
 enum { MOST_PROCESSES = 256 }; /* with fewer places than it has, NVML gives none at all */
 
 static const double PERCENT = 0.01, MHZ = 1e6, MILLIWATT = 1e-3, KILOBYTE = 1e3;
 
 /* A call with one unsigned answer, in the unit of the counter. */
-static int ask_one(int (*call)(struct nvml_device *, unsigned *),
-                   struct nvml_device *device, double unit, double *value)
+static int ask_one(int (*call)(struct nvml_device *, unsigned *), struct nvml_device *device,
+                   double unit, double *value)
 {
     unsigned answer = 0;
 
@@ -18,8 +67,8 @@ static int ask_one(int (*call)(struct nvml_device *, unsigned *),
 }
 
 /* The same of a call that has several: `which`. */
-static int ask_which(int (*call)(struct nvml_device *, int, unsigned *),
-                     struct nvml_device *device, int which, double unit, double *value)
+static int ask_which(int (*call)(struct nvml_device *, int, unsigned *), struct nvml_device *device,
+                     int which, double unit, double *value)
 {
     unsigned answer = 0;
 
@@ -74,7 +123,8 @@ static int ask_clock_most(const struct nvml_library *nvml, struct nvml_device *d
     return ask_which(nvml->clock_most, device, NVML_CLOCK_SM, MHZ, value);
 }
 
-/* nvmlClocksEventReasons. That a GPU is idle, or that somebody has set its clock, is no reason to say anything. */
+/* nvmlClocksEventReasons. That a GPU is idle, or that somebody has set its clock, is no reason to
+ * say anything. */
 enum {
     HELD_HARMLESS = 0x1 | 0x2,
     HELD_POWER = 0x4 | 0x80, /* the cap; a brake from outside */
@@ -85,8 +135,7 @@ enum {
 static int ask_held(const struct nvml_library *nvml, struct nvml_device *device,
                     double value[GPU_ANSWERS])
 {
-    const unsigned long long known =
-        HELD_HARMLESS | HELD_POWER | HELD_HARDWARE | HELD_HEAT;
+    const unsigned long long known = HELD_HARMLESS | HELD_POWER | HELD_HARDWARE | HELD_HEAT;
     unsigned long long answer = 0;
 
     if (!nvml->held)
@@ -133,10 +182,7 @@ static int ask_sent(const struct nvml_library *nvml, struct nvml_device *device,
 /* The two of PCIe take 20 ms each: NVML counts for so long. */
 const struct gpu_question gpu_questions[GPU_QUESTIONS] = {
     {{SS_COUNTER_ID_GPU_BUSY, SS_COUNTER_ID_GPU_MEMORY_BUSY}, 2, false, ask_busy},
-    {{SS_COUNTER_ID_GPU_MEMORY_USED, SS_COUNTER_ID_GPU_MEMORY_TOTAL},
-     2,
-     false,
-     ask_memory},
+    {{SS_COUNTER_ID_GPU_MEMORY_USED, SS_COUNTER_ID_GPU_MEMORY_TOTAL}, 2, false, ask_memory},
     {{SS_COUNTER_ID_GPU_CLOCK}, 1, false, ask_clock},
     {{SS_COUNTER_ID_GPU_MEMORY_CLOCK}, 1, false, ask_memory_clock},
     {{SS_COUNTER_ID_GPU_HELD, SS_COUNTER_ID_GPU_HELD_HEAT, SS_COUNTER_ID_GPU_HELD_POWER,
@@ -156,9 +202,8 @@ static void keep_user(struct gpu_user users[GPU_USERS], size_t *count, unsigned 
                       unsigned long long used)
 {
     if (*count < GPU_USERS)
-        users[(*count)++] =
-            (struct gpu_user){pid, used != NVML_MEMORY_UNKNOWN,
-                              used != NVML_MEMORY_UNKNOWN ? (double)used : 0};
+        users[(*count)++] = (struct gpu_user){pid, used != NVML_MEMORY_UNKNOWN,
+                                              used != NVML_MEMORY_UNKNOWN ? (double)used : 0};
 }
 
 static int ask_users_1(const struct nvml_library *nvml, struct nvml_device *device,

@@ -145,8 +145,7 @@ static void put_users(struct gpu *gpu, const struct gpu_user *users, size_t coun
         if (!slot)
             continue;
         slot->is_there = true;
-        put(&slot->slot, users[i].is_known ? SS_SYSTEM_VALUE : SS_SYSTEM_ABSENT,
-            users[i].bytes);
+        put(&slot->slot, users[i].is_known ? SS_SYSTEM_VALUE : SS_SYSTEM_ABSENT, users[i].bytes);
     }
 }
 
@@ -306,7 +305,7 @@ static unsigned start_nvml(struct gpus *gpus, enum state *state)
     int result = gpus->nvml.init();
     *state = result == NVML_SUCCESS ? READY : FAILED;
     if (*state == FAILED) {
-        error_set(&gpus->why, SS_E_IO, "nvmlInit failed with error %d of NVML", result);
+        error_set(&gpus->why, SS_E_IO, "nvmlInit failed with NVML error %d", result);
         return 0;
     }
     result = gpus->nvml.count(&count);
@@ -365,8 +364,7 @@ struct gpus *gpus_start(void)
 static void take_slot(struct slot *slot, enum ss_counter_id counter, uint64_t subject,
                       struct gpu_reading *out)
 {
-    *out =
-        (struct gpu_reading){counter, slot->state, subject, slot->value, slot->time_ns};
+    *out = (struct gpu_reading){counter, slot->state, subject, slot->value, slot->time_ns};
     slot->is_new = false;
 }
 

@@ -34,6 +34,8 @@ static void open_run(struct live *live)
     live->error = ss_run_refresh(live->run);
     if (live->error == 0)
         live->error = feed_init(&live->feed, live->run, live->facts);
+    if (live->error == 0)
+        model_observe(live->feed.model, live->seen, live->seen_context);
     if (live->error == 0 && live->tensorboard)
         tensorboard_attach(live->tensorboard, &live->feed);
 }
@@ -45,7 +47,8 @@ void live_open_empty(struct live *live)
         live->error = feed_init(&live->feed, live->run, live->facts);
 }
 
-/* Twice as long each time, from when something is recorded: frameworks take seconds to be imported. */
+/* Twice as long each time, from when something is recorded: frameworks take seconds to be
+ * imported. */
 static int64_t next_least(struct live *live)
 {
     if (!live->run || !live->young_pause_ns)

@@ -4,17 +4,21 @@
 #define SUPERVISE_LIVE_H
 
 #include "export/tensorboard.h"
-#include "output/feed.h"
-#include "output/run_facts.h"
+#include "load/feed.h"
+#include "load/run_facts.h"
 
 struct live {
     const char *dir;
     const struct run_facts *facts;
-    struct ss_run *run;     /* NULL: no process has recorded yet */
-    struct feed feed;       /* its model is NULL until then, or without memory */
-    int error;              /* SS_E: what came after it is missing */
-    int64_t young_pause_ns; /* grows: a short run is to be seen while it goes on */
-    struct tensorboard *tensorboard; /* sees what is fed; NULL: nobody does */
+    struct ss_run *run;              /* NULL: no process has recorded yet */
+    struct feed feed;                /* its model is NULL until then, or without memory */
+    int error;                       /* SS_E: what came after it is missing */
+    int64_t young_pause_ns;          /* grows: a short run is to be seen while it goes on */
+    struct tensorboard *tensorboard; /* sees what is fed; NULL: none */
+
+    /* Gets each step, if it is set before anything is fed. */
+    void (*seen)(void *context, const struct model_step *step);
+    void *seen_context;
 };
 
 /* All must outlive it; `facts` may change; `tensorboard` may be NULL. */

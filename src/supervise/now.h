@@ -19,6 +19,11 @@ static inline int64_t now_raw_ns(void)
     return now_of(CLOCK_MONOTONIC_RAW);
 }
 
+static inline int64_t earlier(int64_t a, int64_t b)
+{
+    return a < b ? a : b;
+}
+
 /* For timers. */
 static inline int64_t now_ns(void)
 {

@@ -2,6 +2,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <signal.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -68,8 +69,7 @@ enum ss_system_state proc_file_state(const struct proc_file *file)
 {
     if (proc_file_is_passing(file))
         return SS_SYSTEM_VALUE;
-    return file->error == EACCES || file->error == EPERM ? SS_SYSTEM_DENIED
-                                                         : SS_SYSTEM_ABSENT;
+    return file->error == EACCES || file->error == EPERM ? SS_SYSTEM_DENIED : SS_SYSTEM_ABSENT;
 }
 
 bool proc_read(const char *path, char *out, size_t size)
@@ -90,4 +90,18 @@ uint64_t proc_start_of(pid_t pid)
     return proc_read(path, text, sizeof text) && proc_text_process(text, &process)
                ? process.start_ticks
                : 0;
+}
+
+bool proc_has_died(pid_t pid, uint64_t start_ticks)
+{
+    char path[64], text[1024];
+    struct proc_process process;
+
+    if (kill(pid, 0) != 0 && errno == ESRCH)
+        return true;
+    snprintf(path, sizeof path, "/proc/%ld/stat", (long)pid);
+    if (!proc_read(path, text, sizeof text) || !proc_text_process(text, &process))
+        return false;
+    return (start_ticks && process.start_ticks != start_ticks) ||
+           ((process.state == 'Z' || process.state == 'X') && process.threads <= 1);
 }

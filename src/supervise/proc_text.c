@@ -34,7 +34,8 @@ static bool starts_with(const char *text, const char *start)
     return strncmp(text, start, strlen(start)) == 0;
 }
 
-/* "user nice system idle iowait irq softirq steal": what is neither idle, nor waiting, nor stolen. */
+/* "user nice system idle iowait irq softirq steal": what is neither idle, nor waiting, nor
+ * stolen. */
 static bool take_cpu(const char *text, uint64_t *busy, uint64_t *steal)
 {
     uint64_t field[8] = {0};
@@ -56,8 +57,7 @@ bool proc_text_cpus(const char *text, struct proc_cpus *out)
         return false;
     for (text = next_line(text); starts_with(text, "cpu"); text = next_line(text)) {
         const char *at = text + 3;
-        if (out->count == PROC_CPUS_MOST || !take_number(&at, &number) ||
-            number > UINT32_MAX ||
+        if (out->count == PROC_CPUS_MOST || !take_number(&at, &number) || number > UINT32_MAX ||
             !take_cpu(at, &out->busy_of[out->count], &out->steal_of[out->count]))
             break;
         out->number[out->count++] = (uint32_t)number;
@@ -97,6 +97,18 @@ bool proc_text_process(const char *text, struct proc_process *out)
     return true;
 }
 
+void proc_text_name(const char *text, char *out, size_t size)
+{
+    const char *begin = strchr(text, '('), *end = strrchr(text, ')');
+
+    out[0] = '\0';
+    if (!begin || end < begin)
+        return;
+    const size_t whole = (size_t)(end - begin - 1), length = whole < size ? whole : size - 1;
+    memcpy(out, begin + 1, length);
+    out[length] = '\0';
+}
+
 static bool take_total(const char *line, uint64_t *out)
 {
     const char *end = next_line(line), *at = strstr(line, "total=");
@@ -112,12 +124,11 @@ bool proc_text_pressure(const char *text, uint64_t *some, uint64_t *full)
     bool found = false;
 
     *full = UINT64_MAX;
-    for (; *text; text = next_line(text)) {
+    for (; *text; text = next_line(text))
         if (starts_with(text, "some "))
             found = take_total(text, some);
         else if (starts_with(text, "full ") && !take_total(text, full))
             *full = UINT64_MAX;
-    }
     return found;
 }
 

@@ -1,5 +1,5 @@
-/* The texts of the kernel's files, as numbers. Pure functions: a text in, numbers out. False: this is
- * not what it should be, and `out` says nothing. Nothing in a text is trusted. */
+/* The texts of the kernel's files, as numbers. Pure functions: a text in, numbers out. False: this
+ * is not what it should be, and `out` says nothing. Nothing in a text is trusted. */
 #ifndef SUPERVISE_PROC_TEXT_H
 #define SUPERVISE_PROC_TEXT_H
 
@@ -17,8 +17,7 @@ struct proc_cpus {        /* /proc/stat, in ticks of 1/sysconf(_SC_CLK_TCK) s */
 };
 bool proc_text_cpus(const char *text, struct proc_cpus *out);
 
-struct
-    proc_process { /* /proc/PID/stat, /proc/PID/task/TID/stat; times in the same ticks */
+struct proc_process { /* /proc/PID/stat, /proc/PID/task/TID/stat; times in the same ticks */
     char state;
     uint32_t parent;
     uint64_t minor_faults, major_faults;
@@ -27,22 +26,24 @@ struct
 };
 bool proc_text_process(const char *text, struct proc_process *out);
 
+/* The name in such a text, as far as it fits; it may hold anything. */
+void proc_text_name(const char *text, char *out, size_t size);
+
 /* /proc/pressure/X: microseconds; `full` is UINT64_MAX where the kernel does not tell. */
 bool proc_text_pressure(const char *text, uint64_t *some, uint64_t *full);
 
 /* /proc/PID/schedstat: nanoseconds on a core, and ready without one. */
 bool proc_text_schedstat(const char *text, uint64_t *ran, uint64_t *waited);
 
-/* The number after "KEY" at the start of a line, as in /proc/meminfo, vmstat, PID/status, PID/io and
- * cpu.stat; "KEY:" counts as well. Units are the caller's business. */
+/* The number after "KEY" at the start of a line, as in /proc/meminfo, vmstat, PID/status, PID/io
+ * and cpu.stat; "KEY:" counts as well. Units are the caller's business. */
 bool proc_text_field(const char *text, const char *key, uint64_t *out);
 
 /* /proc/net/dev: bytes of all interfaces but loopback. */
 bool proc_text_network(const char *text, uint64_t *received, uint64_t *sent);
 
 /* /proc/diskstats: sectors of 512 bytes of one disk. */
-bool proc_text_disk(const char *text, const char *disk, uint64_t *read,
-                    uint64_t *written);
+bool proc_text_disk(const char *text, const char *disk, uint64_t *read, uint64_t *written);
 
 /* /proc/PID/cgroup: the path of a version 1 controller, or of version 2 ("" for `controller`). */
 bool proc_text_cgroup(const char *text, const char *controller, char *path, size_t size);

@@ -1,7 +1,6 @@
 #include "supervise/python_path.h"
 
 #include <ctype.h>
-#include <glob.h>
 #include <limits.h>
 #include <stdbool.h>
 #include <stdlib.h>
@@ -9,27 +8,26 @@
 #include <unistd.h>
 
 #include "base/buf.h"
+#include "base/files.h"
 
 /* Below the folder of our executable. */
 static const char *const places[] = {
     "python/stepscope/_boot",
     "../lib/stepscope/python/stepscope/_boot",
-    "../lib/python3*/site-packages/stepscope/_boot",
+    "../lib*/python3*/site-packages/stepscope/_boot", /* lib64 on some systems */
     "../lib/python3*/dist-packages/stepscope/_boot",
     "../local/lib/python3*/dist-packages/stepscope/_boot",
+    "../stepscope/_boot", /* pip install --target */
 };
 
-/* The first path that fits, in `out`, which stays empty if there is none. */
-static void find_one(struct buf *out, const char *pattern)
+/* Takes the first path that fits. */
+static bool take(void *out, const char *path)
 {
     char real[PATH_MAX];
-    glob_t found;
 
-    if (glob(pattern, 0, NULL, &found) != 0)
-        return;
-    if (realpath(found.gl_pathv[0], real))
+    if (realpath(path, real))
         buf_add_text(out, real);
-    globfree(&found);
+    return false;
 }
 
 void python_path_find(struct buf *out)
@@ -41,13 +39,8 @@ void python_path_find(struct buf *out)
         return;
     folder[size] = '\0';
     *strrchr(folder, '/') = '\0';
-    for (size_t i = 0; i < sizeof places / sizeof places[0] && out->size == 0; i++) {
-        struct buf pattern = {0};
-        buf_printf(&pattern, "%s/%s", folder, places[i]);
-        if (!pattern.failed)
-            find_one(out, pattern.data);
-        buf_release(&pattern);
-    }
+    for (size_t i = 0; i < sizeof places / sizeof places[0] && out->size == 0; i++)
+        path_match(folder, places[i], take, out);
 }
 
 void python_path_set(void)
@@ -82,6 +75,7 @@ static bool is_python(const char *path)
         return false;
     for (rest += 6; *rest == '.' || isdigit((unsigned char)*rest); rest++)
         ;
+    rest += *rest == 't'; /* built without the GIL */
     return *rest == '\0';
 }
 
@@ -91,11 +85,11 @@ static const char *hidden_by_option(char *const *words)
     for (; *words && (*words)[0] == '-' && (*words)[1] != '\0'; words++) {
         for (const char *letter = *words + 1; *letter; letter++) {
             if (*letter == 'I')
-                return "Python was started with -I, which keeps hooks out";
+                return "Python was started with -I, which disables hooks";
             if (*letter == 'E')
-                return "Python was started with -E, which keeps hooks out";
+                return "Python was started with -E, which disables hooks";
             if (*letter == 'S')
-                return "Python was started with -S, which keeps hooks out";
+                return "Python was started with -S, which disables hooks";
             if (*letter == '-' || *letter == 'c' || *letter == 'm')
                 return NULL;
             if (*letter == 'W' || *letter == 'X') {
@@ -121,8 +115,8 @@ const char *python_path_hidden_by(char *const *command)
     if (is_python(command[0]))
         return hidden_by_option(command + 1);
     if (strcmp(base_name(command[0]), "sudo") == 0)
-        return "sudo keeps hooks out: put it in front of stepscope instead";
+        return "sudo disables hooks: put it in front of stepscope instead";
     if (strcmp(base_name(command[0]), "env") == 0 && clears_environment(command + 1))
-        return "env -i keeps hooks out: put it in front of stepscope instead";
+        return "env -i disables hooks: put it in front of stepscope instead";
     return NULL;
 }

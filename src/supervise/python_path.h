@@ -1,7 +1,7 @@
 /* Lets every Python below the command load the package, before its script.
  *
- * The folder _boot of the package goes to the head of PYTHONPATH; it holds a sitecustomize that each
- * interpreter runs when it starts (python/stepscope/_boot). */
+ * The folder _boot of the package goes to the head of PYTHONPATH; it holds a sitecustomize that
+ * each interpreter runs when it starts (python/stepscope/_boot). */
 #ifndef SUPERVISE_PYTHON_PATH_H
 #define SUPERVISE_PYTHON_PATH_H
 
@@ -14,8 +14,8 @@ void python_path_find(struct buf *out);
  * installed, or by pip) nothing is changed. */
 void python_path_set(void);
 
-/* Why a Python that this command starts will not see it, as far as the command itself tells; NULL: it
- * does not. A Python deeper down with such options goes unnoticed. */
+/* Why a Python that this command starts will not see it, as far as the command itself tells; NULL:
+ * it does not. A Python deeper down with such options goes unnoticed. */
 const char *python_path_hidden_by(char *const *command);
 
 #endif

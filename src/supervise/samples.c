@@ -1,17 +1,43 @@
 #include "supervise/samples.h"
 
 #include <dirent.h>
+#include <fcntl.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-#include "base/size.h"
+#include "base/quantity.h"
 #include "supervise/now.h"
 #include "supervise/sample_file.h"
-#include "supervise/sample_pace.h"
 #include "supervise/sources.h"
+
+enum {
+    HALVINGS_MOST = 20,
+    HALVINGS_BY_SIZE = 8 /* of the rate, until the file is full */
+};
+static const int64_t period_ns = 100000000;
+static const int64_t thin_after_ns = 600000000000;
+
+static unsigned halvings(int64_t age_ns, double used)
+{
+    const unsigned by_size = (unsigned)(used * HALVINGS_BY_SIZE);
+    unsigned by_age = 0;
+
+    while (by_age < HALVINGS_MOST && age_ns >> by_age > thin_after_ns)
+        by_age++;
+    return by_age > by_size ? by_age : by_size;
+}
+
+int64_t sample_pause(int64_t age_ns, double used, uint64_t *random)
+{
+    *random ^= *random << 13;
+    *random ^= *random >> 7;
+    *random ^= *random << 17;
+    const int64_t period = period_ns << halvings(age_ns, used);
+    return period / 2 + (int64_t)(*random % (uint64_t)period);
+}
 
 enum {
     SLOW = 10,             /* slow sources come each tenth time */
@@ -22,12 +48,11 @@ enum {
     SHARE_OF_CAP = 16,     /* of the bytes that a process may write */
     BLOCK = 512            /* of the numbers of blocks in a struct rusage */
 };
-static const int64_t beat_ns =
-    2000000000; /* without one for 5 s we would count as killed */
+static const int64_t beat_ns = 2000000000; /* without one for 5 s we would count as killed */
 static const uint64_t default_cap = UINT64_C(1) << 30;
 
 struct samples {
-    char *dir;
+    int dir; /* of the run; ours */
     struct sample_file *file;
     struct sample_sink sink;
     int64_t started_ns, due_ns, beat_due_ns;
@@ -42,6 +67,8 @@ struct samples {
     struct source_traffic traffic;
     struct source_tree tree;
     struct source_threads threads;
+    struct source_pools pools;
+    struct source_others others;
     struct source_gpus gpus;
 };
 
@@ -61,6 +88,8 @@ static const struct {
     {offsetof(struct samples, clocks), SLOW, false, source_clocks_read},
     {offsetof(struct samples, cgroup), SLOW, false, source_cgroup_read},
     {offsetof(struct samples, traffic), SLOW, false, source_traffic_read},
+    {offsetof(struct samples, pools), SLOW, true, source_pools_read},
+    {offsetof(struct samples, others), 1, false, source_others_read},
 };
 enum { SOURCES = sizeof sources / sizeof sources[0] };
 
@@ -72,26 +101,31 @@ static uint64_t most_bytes(void)
     return (cap ? cap : default_cap) / SHARE_OF_CAP;
 }
 
-struct samples *samples_start(const char *dir, pid_t command, int64_t launched_ns)
+struct samples *samples_start(int dir, pid_t command, int64_t launched_ns)
 {
     struct samples *samples = calloc(1, sizeof *samples);
+    const bool runs_already = launched_ns == SAMPLES_RUNS_ALREADY;
+    const int64_t start_ns = runs_already ? now_raw_ns() : launched_ns;
 
     if (samples) {
-        samples->dir = strdup(dir);
-        samples->file = sample_file_make(dir, most_bytes(), launched_ns);
+        samples->dir = fcntl(dir, F_DUPFD_CLOEXEC, 0);
+        samples->file = sample_file_make(dir, most_bytes(), start_ns);
     }
-    if (!samples || !samples->dir || !samples->file) {
-        if (samples)
-            free(samples->dir);
+    if (!samples || samples->dir < 0 || !samples->file) {
+        if (samples && samples->dir >= 0)
+            close(samples->dir);
         free(samples);
         return NULL;
     }
-    samples->sink = (struct sample_sink){.file = samples->file, .time_ns = launched_ns};
-    source_tree_begin(&samples->sink);
+    samples->sink = (struct sample_sink){.file = samples->file, .time_ns = start_ns};
+    if (!runs_already)
+        source_tree_begin(&samples->sink);
     source_gpus_start(&samples->gpus, &samples->tree);
     samples->random = (uint64_t)now_raw_ns() | 1;
     samples->started_ns = samples->due_ns = samples->beat_due_ns = now_ns();
     samples->tree.command = samples->cgroup.command = command;
+    samples->pools.threads = &samples->threads;
+    samples->others.tree = &samples->tree;
     allowed_cores_look(&samples->allowed);
     samples->cpu.allowed = samples->clocks.allowed = &samples->allowed;
     return samples;
@@ -115,11 +149,12 @@ static bool parse_file_name(const char *name, struct recorder *out)
     return out->pid > 0 && out->start_ticks > 0 && *end == '-';
 }
 
-/* Those that live in the tree. A pid that a file names may be somebody else's: one of another namespace,
- * or one that was given out again. */
+/* Those that live in the tree. A pid that a file names may be somebody else's: one of another
+ * namespace, or one that was given out again. */
 static size_t find_recorders(struct samples *samples, struct recorder *out, size_t most)
 {
-    DIR *dir = opendir(samples->dir);
+    const int fd = openat(samples->dir, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    DIR *dir = fd >= 0 ? fdopendir(fd) : NULL;
     struct dirent *entry;
     size_t count = 0;
 
@@ -131,11 +166,13 @@ static size_t find_recorders(struct samples *samples, struct recorder *out, size
     }
     if (dir)
         closedir(dir);
+    else if (fd >= 0)
+        close(fd);
     return count;
 }
 
-static bool watch_process(struct samples *samples, const struct recorder *recorders,
-                          size_t count, pid_t pid)
+static bool watch_process(struct samples *samples, const struct recorder *recorders, size_t count,
+                          pid_t pid)
 {
     for (size_t i = 0; i < count; i++)
         if (recorders[i].pid == pid)
@@ -143,8 +180,8 @@ static bool watch_process(struct samples *samples, const struct recorder *record
     return false;
 }
 
-/* In the order of the model, as many as there is room for. As long as it has seen none, a few of the processes
- * that record are looked at. */
+/* In the order of the model, as many as there is room for. As long as it has seen none, a few of
+ * the processes that record are looked at. */
 static void watch_loops(struct samples *samples, const struct model *model)
 {
     struct recorder recorders[RECORDERS_MOST];
@@ -214,8 +251,8 @@ static bool has_loops(const struct model *model)
     return model && model_loop_threads(model, &loop, 1) > 0;
 }
 
-/* Once a second; a run that has just begun, or in which a thread that was watched has ended, is looked at
- * again at once, and so is one of which the first loop has become known. */
+/* Once a second; a run that has just begun, or in which a thread that was watched has ended, is
+ * looked at again at once, and so is one of which the first loop has become known. */
 static void take_round(struct samples *samples, const struct model *model)
 {
     const size_t watched = samples->threads.count;
@@ -238,13 +275,12 @@ int64_t samples_take(struct samples *samples, const struct model *model)
     if (now_ns() >= samples->due_ns) {
         take_round(samples, model);
         samples->due_ns =
-            now_ns() + sample_pause(now_ns() - samples->started_ns,
-                                    sample_file_used(samples->file), &samples->random);
+            now_ns() + sample_pause(now_ns() - samples->started_ns, sample_file_used(samples->file),
+                                    &samples->random);
     }
     if (now_ns() >= samples->beat_due_ns)
         beat(samples);
-    return samples->due_ns < samples->beat_due_ns ? samples->due_ns
-                                                  : samples->beat_due_ns;
+    return samples->due_ns < samples->beat_due_ns ? samples->due_ns : samples->beat_due_ns;
 }
 
 static uint64_t ns_of(const struct timeval *time)
@@ -252,9 +288,9 @@ static uint64_t ns_of(const struct timeval *time)
     return (uint64_t)time->tv_sec * 1000000000 + (uint64_t)time->tv_usec * 1000;
 }
 
-/* The last look, at the end of the command: what it used in all is known now, also by processes that came
- * and went between two looks. */
-static void take_last(struct samples *samples, const struct rusage *usage)
+/* The last look, at the end of the command: what it used in all is known now, also by processes
+ * that came and went between two looks. */
+static void take_last_of_tree(struct samples *samples, const struct rusage *usage)
 {
     const uint64_t used[TREE_ACCOUNTS] = {
         [TREE_CPU] = ns_of(&usage->ru_utime) + ns_of(&usage->ru_stime),
@@ -262,11 +298,17 @@ static void take_last(struct samples *samples, const struct rusage *usage)
         [TREE_WRITTEN] = (uint64_t)usage->ru_oublock * BLOCK,
     };
 
+    source_tree_end(&samples->tree, used, &samples->sink);
+}
+
+static void take_last(struct samples *samples, const struct rusage *usage)
+{
     samples->sink.time_ns = now_raw_ns();
     for (size_t i = 0; i < SOURCES; i++)
         if (!sources[i].of_processes)
             sources[i].read((char *)samples + sources[i].state, &samples->sink);
-    source_tree_end(&samples->tree, used, &samples->sink);
+    if (usage)
+        take_last_of_tree(samples, usage);
     sample_value(&samples->sink, SS_COUNTER_ID_SELF_CPU, 0, (double)now_cpu_ns());
 }
 
@@ -280,6 +322,7 @@ void samples_end(struct samples *samples, const struct rusage *usage)
     source_clocks_release(&samples->clocks);
     source_threads_release(&samples->threads);
     source_tree_release(&samples->tree);
-    free(samples->dir);
+    source_others_release(&samples->others);
+    close(samples->dir);
     free(samples);
 }

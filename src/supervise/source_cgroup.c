@@ -32,8 +32,8 @@ static void tell_limit(struct sample_sink *sink, enum ss_counter_id counter,
         sample_value(sink, counter, 0, limit->most);
 }
 
-static bool read_file(struct proc_file *file, const struct cgroup_limit *limit,
-                      const char *name, char *text, size_t size)
+static bool read_file(struct proc_file *file, const struct cgroup_limit *limit, const char *name,
+                      char *text, size_t size)
 {
     char path[640];
 
@@ -61,12 +61,10 @@ static void read_throttled(struct source_cgroup *source, struct sample_sink *sin
         proc_text_field(text, is_2 ? "throttled_usec" : "throttled_time", &time)) {
         sample_value(sink, SS_COUNTER_ID_CGROUP_PERIODS, 0, (double)periods);
         sample_value(sink, SS_COUNTER_ID_CGROUP_THROTTLED_PERIODS, 0, (double)throttled);
-        sample_value(sink, SS_COUNTER_ID_CGROUP_THROTTLED, 0,
-                     (double)time * (is_2 ? 1000 : 1));
+        sample_value(sink, SS_COUNTER_ID_CGROUP_THROTTLED, 0, (double)time * (is_2 ? 1000 : 1));
         return;
     }
-    const enum ss_system_state missing =
-        missing_as(source, &source->cpu, &source->cpu_stat);
+    const enum ss_system_state missing = missing_as(source, &source->cpu, &source->cpu_stat);
     sample_missing(sink, SS_COUNTER_ID_CGROUP_PERIODS, missing);
     sample_missing(sink, SS_COUNTER_ID_CGROUP_THROTTLED_PERIODS, missing);
     sample_missing(sink, SS_COUNTER_ID_CGROUP_THROTTLED, missing);
@@ -74,8 +72,7 @@ static void read_throttled(struct source_cgroup *source, struct sample_sink *sin
 
 static void read_memory(struct source_cgroup *source, struct sample_sink *sink)
 {
-    const char *name =
-        source->memory.version == 2 ? "memory.current" : "memory.usage_in_bytes";
+    const char *name = source->memory.version == 2 ? "memory.current" : "memory.usage_in_bytes";
     char text[128];
 
     if (read_file(&source->memory_used, &source->memory, name, text, sizeof text))

@@ -8,8 +8,7 @@
 
 #define FOLDER "/sys/devices/system/cpu"
 
-static bool read_count(struct proc_file *file, size_t core, const char *name,
-                       uint64_t *out)
+static bool read_count(struct proc_file *file, size_t core, const char *name, uint64_t *out)
 {
     char path[128], text[64], *end;
 
@@ -36,12 +35,12 @@ static bool is_allowed(const struct source_clocks *source, size_t core)
     return source->allowed->count == 0 || allowed_cores_has(source->allowed, core);
 }
 
-/* Its count is repeated for each core of a package: that of the first one that is allowed is read. */
+/* Its count is repeated for each core of a package: that of the first one that is allowed is
+ * read. */
 static bool tells_package(const struct source_clocks *source, size_t core)
 {
     for (size_t i = 0; i < core; i++)
-        if (is_allowed(source, i) &&
-            source->core[i].package_id == source->core[core].package_id)
+        if (is_allowed(source, i) && source->core[i].package_id == source->core[core].package_id)
             return false;
     return true;
 }
@@ -49,9 +48,7 @@ static bool tells_package(const struct source_clocks *source, size_t core)
 static void look(struct source_clocks *source)
 {
     const long count = sysconf(_SC_NPROCESSORS_CONF);
-    const size_t cores = count < 1             ? 1
-                         : count > CLOCKS_MOST ? CLOCKS_MOST
-                                               : (size_t)count;
+    const size_t cores = count < 1 ? 1 : count > CLOCKS_MOST ? CLOCKS_MOST : (size_t)count;
 
     source->core = calloc(cores, sizeof *source->core);
     if (!source->core)
@@ -69,8 +66,8 @@ static void close_some(const struct source_clocks *source, struct proc_file *fil
 }
 
 /* Since its first look: what a core had counted before is none of ours. */
-static void count_events(struct source_clocks *source, struct throttle_count *count,
-                         size_t core, const char *name)
+static void count_events(struct source_clocks *source, struct throttle_count *count, size_t core,
+                         const char *name)
 {
     uint64_t now;
 
@@ -82,8 +79,7 @@ static void count_events(struct source_clocks *source, struct throttle_count *co
     count->is_known = source->tells_throttles = true;
 }
 
-static void read_core(struct source_clocks *source, size_t number,
-                      struct sample_sink *sink)
+static void read_core(struct source_clocks *source, size_t number, struct sample_sink *sink)
 {
     struct core_clock *core = &source->core[number];
     uint64_t khz;
@@ -92,8 +88,7 @@ static void read_core(struct source_clocks *source, size_t number,
         sample_value(sink, SS_COUNTER_ID_CPU_FREQUENCY, number, (double)khz * 1000);
     count_events(source, &core->own, number, "thermal_throttle/core_throttle_count");
     if (tells_package(source, number))
-        count_events(source, &core->package, number,
-                     "thermal_throttle/package_throttle_count");
+        count_events(source, &core->package, number, "thermal_throttle/package_throttle_count");
     else
         core->package.is_known = false;
     close_some(source, &core->frequency);
@@ -107,9 +102,9 @@ static void skip_core(struct core_clock *core)
     core->own.is_known = core->package.is_known = false;
 }
 
-/* Of many cores some in turn: to ask one for its clock may interrupt it. The last one that was read, or the first. */
-static const struct core_clock *read_some(struct source_clocks *source,
-                                          struct sample_sink *sink)
+/* Of many cores some in turn: to ask one for its clock may interrupt it. The last one that was
+ * read, or the first. */
+static const struct core_clock *read_some(struct source_clocks *source, struct sample_sink *sink)
 {
     const struct core_clock *last = source->core;
 
@@ -137,13 +132,11 @@ void source_clocks_read(void *state, struct sample_sink *sink)
         return;
     const struct core_clock *last = read_some(source, sink);
     if (!sink->told[SS_COUNTER_ID_CPU_FREQUENCY])
-        sample_missing(sink, SS_COUNTER_ID_CPU_FREQUENCY,
-                       proc_file_state(&last->frequency));
+        sample_missing(sink, SS_COUNTER_ID_CPU_FREQUENCY, proc_file_state(&last->frequency));
     if (source->tells_throttles)
         sample_value(sink, SS_COUNTER_ID_CPU_THROTTLES, 0, (double)source->throttles);
     else
-        sample_missing(sink, SS_COUNTER_ID_CPU_THROTTLES,
-                       proc_file_state(&last->own.file));
+        sample_missing(sink, SS_COUNTER_ID_CPU_THROTTLES, proc_file_state(&last->own.file));
 }
 
 void source_clocks_release(struct source_clocks *source)

@@ -27,7 +27,8 @@ void source_gpus_start(struct source_gpus *source, struct source_tree *tree)
         .gpus = gpus_start(), .tree = tree, .is_in_container = is_in_container()};
 }
 
-/* What is on a GPU and is not here may be of the run all the same: its number is one of the host. */
+/* What is on a GPU and is not here may be of the run all the same: its number is one of the
+ * host. */
 static bool is_of_host(const struct source_gpus *source, uint32_t pid)
 {
     char path[32];
@@ -48,8 +49,7 @@ static void take_process(struct source_gpus *source, const struct gpu_reading *r
     const uint32_t pid = (uint32_t)reading->subject;
 
     if (source_tree_has(source->tree, (pid_t)pid, 0)) {
-        sample_put(sink, reading->counter, reading->state, reading->subject,
-                   reading->value);
+        sample_put(sink, reading->counter, reading->state, reading->subject, reading->value);
     } else if (is_of_host(source, pid)) {
         unmatched->is_there |= reading->state == SS_SYSTEM_VALUE;
         unmatched->has_left = true;
@@ -62,8 +62,8 @@ static void tell_unmatched(const struct unmatched *unmatched, struct sample_sink
     for (uint64_t gpu = 0; gpu < SS_GPUS_MOST; gpu++)
         if (unmatched[gpu].has_left)
             sample_put(sink, SS_COUNTER_ID_GPU_PROCESS_MEMORY,
-                       unmatched[gpu].is_there ? SS_SYSTEM_VALUE : SS_SYSTEM_ABSENT,
-                       gpu << 32, unmatched[gpu].bytes);
+                       unmatched[gpu].is_there ? SS_SYSTEM_VALUE : SS_SYSTEM_ABSENT, gpu << 32,
+                       unmatched[gpu].bytes);
 }
 
 void source_gpus_read(void *state, struct sample_sink *sink)
@@ -77,15 +77,13 @@ void source_gpus_read(void *state, struct sample_sink *sink)
         count = gpus_take(source->gpus, readings, READINGS);
         for (size_t i = 0; i < count; i++)
             if (readings[i].counter == SS_COUNTER_ID_GPU_PROCESS_MEMORY)
-                take_process(source, &readings[i], &unmatched[readings[i].subject >> 32],
-                             sink);
+                take_process(source, &readings[i], &unmatched[readings[i].subject >> 32], sink);
             else
-                sample_put(sink, readings[i].counter, readings[i].state,
-                           readings[i].subject, readings[i].value);
+                sample_put(sink, readings[i].counter, readings[i].state, readings[i].subject,
+                           readings[i].value);
     }
     tell_unmatched(unmatched, sink);
-    if (source->is_in_container &&
-        sink->told[SS_COUNTER_ID_GPU_BUSY] == SS_SYSTEM_VALUE + 1)
+    if (source->is_in_container && sink->told[SS_COUNTER_ID_GPU_BUSY] == SS_SYSTEM_VALUE + 1)
         sample_missing(sink, SS_COUNTER_ID_GPU_PROCESS_MEMORY, SS_SYSTEM_ABSENT);
 }
 

@@ -1,4 +1,8 @@
-/* The machine as a whole: its cores, what waits for them, its memory. */
+/* The machine as a whole: its cores, what waits for them, its memory, bytes to and from its disks
+ * and networks. */
+#include <dirent.h>
+#include <errno.h>
+#include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -13,10 +17,10 @@ static bool is_time_for_cores(struct source_cpu *source, size_t cores)
     return cores <= CORES_AT_FULL_RATE || source->rounds % ROUNDS_OF_MANY_CORES == 1;
 }
 
-/* Of the cores that the command may use. What others do on the rest is no disturbance. Once they were not all, they
- * are told to the end. */
-static void tell_allowed(struct source_cpu *source, const struct proc_cpus *cpus,
-                         double tick_ns, struct sample_sink *sink)
+/* Of the cores that the command may use. What others do on the rest is no disturbance. Once they
+ * were not all, they are told to the end. */
+static void tell_allowed(struct source_cpu *source, const struct proc_cpus *cpus, double tick_ns,
+                         struct sample_sink *sink)
 {
     const size_t count = source->allowed->count;
 
@@ -56,15 +60,13 @@ void source_cpu_read(void *state, struct sample_sink *sink)
                          (double)cpus.busy_of[i] * tick_ns);
 }
 
-static void read_pressure(struct proc_file *file, const char *path,
-                          enum ss_counter_id some_id, enum ss_counter_id full_id,
-                          struct sample_sink *sink)
+static void read_pressure(struct proc_file *file, const char *path, enum ss_counter_id some_id,
+                          enum ss_counter_id full_id, struct sample_sink *sink)
 {
     char text[512];
     uint64_t some, full = UINT64_MAX;
 
-    if (proc_file_read(file, path, text, sizeof text) &&
-        proc_text_pressure(text, &some, &full))
+    if (proc_file_read(file, path, text, sizeof text) && proc_text_pressure(text, &some, &full))
         sample_value(sink, some_id, 0, (double)some * 1000);
     else
         sample_missing(sink, some_id, proc_file_state(file));
@@ -80,12 +82,12 @@ void source_pressure_read(void *state, struct sample_sink *sink)
 {
     struct source_pressure *source = state;
 
-    read_pressure(&source->cpu, "/proc/pressure/cpu", SS_COUNTER_ID_PSI_CPU,
-                  SS_COUNTER_ID_PSI_CPU, sink);
+    read_pressure(&source->cpu, "/proc/pressure/cpu", SS_COUNTER_ID_PSI_CPU, SS_COUNTER_ID_PSI_CPU,
+                  sink);
     read_pressure(&source->memory, "/proc/pressure/memory", SS_COUNTER_ID_PSI_MEMORY,
                   SS_COUNTER_ID_PSI_MEMORY_FULL, sink);
-    read_pressure(&source->io, "/proc/pressure/io", SS_COUNTER_ID_PSI_IO,
-                  SS_COUNTER_ID_PSI_IO_FULL, sink);
+    read_pressure(&source->io, "/proc/pressure/io", SS_COUNTER_ID_PSI_IO, SS_COUNTER_ID_PSI_IO_FULL,
+                  sink);
 }
 
 static void read_swap(struct source_memory *source, struct sample_sink *sink)
@@ -113,16 +115,85 @@ void source_memory_read(void *state, struct sample_sink *sink)
 
     if (!proc_file_read(&source->meminfo, "/proc/meminfo", text, sizeof text) ||
         !proc_text_field(text, "MemAvailable", &available)) {
-        sample_missing(sink, SS_COUNTER_ID_MEMORY_AVAILABLE,
-                       proc_file_state(&source->meminfo));
+        sample_missing(sink, SS_COUNTER_ID_MEMORY_AVAILABLE, proc_file_state(&source->meminfo));
     } else {
         sample_value(sink, SS_COUNTER_ID_MEMORY_AVAILABLE, 0, (double)available * 1024);
-        if (!sink->told[SS_COUNTER_ID_MEMORY_TOTAL] &&
-            proc_text_field(text, "MemTotal", &total))
+        if (!sink->told[SS_COUNTER_ID_MEMORY_TOTAL] && proc_text_field(text, "MemTotal", &total))
             sample_value(sink, SS_COUNTER_ID_MEMORY_TOTAL, 0, (double)total * 1024);
         (void)proc_text_field(text, "SwapTotal", &swap);
     }
     /* Without any swap nothing is ever read from it: said once. */
     if (swap > 0 || !sink->told[SS_COUNTER_ID_SWAP_IN])
         read_swap(source, sink);
+}
+
+enum { SECTOR = 512 };
+
+/* Whole disks with hardware below them: partitions, volumes and loops would count twice. */
+static void find_disks(struct source_traffic *source)
+{
+    DIR *dir = opendir("/sys/block");
+    struct dirent *entry;
+    char path[64 + DISK_NAME_SIZE];
+
+    source->looked = dir || !proc_error_is_passing(errno);
+    while (dir && source->disk_count < DISKS_MOST && (entry = readdir(dir))) {
+        const size_t length = strlen(entry->d_name);
+        if (entry->d_name[0] == '.' || length >= DISK_NAME_SIZE)
+            continue;
+        snprintf(path, sizeof path, "/sys/block/%.*s/device", DISK_NAME_SIZE, entry->d_name);
+        if (access(path, F_OK) == 0)
+            memcpy(source->disk[source->disk_count++], entry->d_name, length + 1);
+    }
+    if (dir)
+        closedir(dir);
+}
+
+static void read_disks(struct source_traffic *source, struct sample_sink *sink)
+{
+    uint64_t read = 0, written = 0, one_read, one_written;
+    char text[PROC_TEXT_SIZE];
+    bool found = false;
+
+    if (!source->looked)
+        find_disks(source);
+    if (!source->looked)
+        return;
+    if (source->disk_count && proc_file_read(&source->disks, "/proc/diskstats", text, sizeof text))
+        for (size_t i = 0; i < source->disk_count; i++)
+            if (proc_text_disk(text, source->disk[i], &one_read, &one_written)) {
+                read += one_read;
+                written += one_written;
+                found = true;
+            }
+    if (found) {
+        sample_value(sink, SS_COUNTER_ID_DISK_READ, 0, (double)read * SECTOR);
+        sample_value(sink, SS_COUNTER_ID_DISK_WRITE, 0, (double)written * SECTOR);
+        return;
+    }
+    const enum ss_system_state missing = proc_file_state(&source->disks);
+    sample_missing(sink, SS_COUNTER_ID_DISK_READ, missing);
+    sample_missing(sink, SS_COUNTER_ID_DISK_WRITE, missing);
+}
+
+static void read_network(struct source_traffic *source, struct sample_sink *sink)
+{
+    char text[PROC_TEXT_SIZE];
+    uint64_t received, sent;
+
+    if (proc_file_read(&source->network, "/proc/net/dev", text, sizeof text) &&
+        proc_text_network(text, &received, &sent)) {
+        sample_value(sink, SS_COUNTER_ID_NET_RECEIVED, 0, (double)received);
+        sample_value(sink, SS_COUNTER_ID_NET_SENT, 0, (double)sent);
+        return;
+    }
+    const enum ss_system_state missing = proc_file_state(&source->network);
+    sample_missing(sink, SS_COUNTER_ID_NET_RECEIVED, missing);
+    sample_missing(sink, SS_COUNTER_ID_NET_SENT, missing);
+}
+
+void source_traffic_read(void *state, struct sample_sink *sink)
+{
+    read_disks(state, sink);
+    read_network(state, sink);
 }

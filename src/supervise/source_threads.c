@@ -1,4 +1,5 @@
-/* Loop threads: what they do at this moment, how long they had a core, how long they waited for one. */
+/* Loop threads: what they do at this moment, how long they had a core, how long they waited for
+ * one. */
 #include <stdio.h>
 #include <unistd.h>
 
@@ -7,13 +8,13 @@
 
 enum { ROUNDS_OF_SWITCHES = 5 };
 
-static bool read_file(struct proc_file *file, const struct thread_source *thread,
-                      const char *name, char *text, size_t size)
+static bool read_file(struct proc_file *file, const struct thread_source *thread, const char *name,
+                      char *text, size_t size)
 {
     char path[96];
 
-    snprintf(path, sizeof path, "/proc/%ld/task/%ld/%s", (long)thread->pid,
-             (long)thread->tid, name);
+    snprintf(path, sizeof path, "/proc/%ld/task/%ld/%s", (long)thread->pid, (long)thread->tid,
+             name);
     return proc_file_read(file, path, text, size);
 }
 
@@ -24,8 +25,7 @@ static enum ss_thread_state state_of(char letter)
                            : SS_THREAD_WAITS;
 }
 
-static void read_times(struct thread_source *thread, uint64_t subject,
-                       struct sample_sink *sink)
+static void read_times(struct thread_source *thread, uint64_t subject, struct sample_sink *sink)
 {
     char text[128];
     uint64_t ran, waited;
@@ -40,8 +40,7 @@ static void read_times(struct thread_source *thread, uint64_t subject,
     sample_missing(sink, SS_COUNTER_ID_THREAD_WAIT, proc_file_state(&thread->schedstat));
 }
 
-static void read_switches(struct thread_source *thread, uint64_t subject,
-                          struct sample_sink *sink)
+static void read_switches(struct thread_source *thread, uint64_t subject, struct sample_sink *sink)
 {
     char text[4096];
     uint64_t given_up, lost;
@@ -122,9 +121,7 @@ void source_threads_watch(struct source_threads *threads, const struct thread_id
         if (find(&next, wanted[i]) || (!old && !is_there(wanted[i])))
             continue;
         struct thread_source *thread = &next.thread[next.count++];
-        *thread =
-            old ? *old
-                : (struct thread_source){.pid = wanted[i].pid, .tid = wanted[i].tid};
+        *thread = old ? *old : (struct thread_source){.pid = wanted[i].pid, .tid = wanted[i].tid};
     }
     for (size_t i = 0; i < threads->count; i++) {
         const struct thread_id id = {threads->thread[i].pid, threads->thread[i].tid};

@@ -1,11 +1,11 @@
 /* The command and every process below it.
  *
- * New processes are looked for once a second, and only if the kernel has given out a pid since: then
- * those newer than the last that was seen.
+ * New processes are looked for once a second, and only if the kernel has given out a pid since:
+ * then those newer than the last that was seen.
  *
- * A process that has ended is in the account of the one that waited for it, and nowhere if nobody did.
- * So what it had used, as last seen, is kept as `gone`, less what the nearest process above it that
- * lives has risen by in the same time from children. */
+ * A process that has ended is in the account of the one that waited for it, and nowhere if nobody
+ * did. So what it had used, as last seen, is kept as `gone`, less what the nearest process above it
+ * that lives has risen by in the same time from children. */
 #include <dirent.h>
 #include <errno.h>
 #include <stdio.h>
@@ -43,8 +43,7 @@ static bool add(struct source_tree *tree, pid_t pid)
         return false;
     if (tree->count == tree->capacity) {
         const size_t capacity = tree->capacity ? tree->capacity * 2 : 16;
-        struct process_source *grown =
-            realloc(tree->process, capacity * sizeof *tree->process);
+        struct process_source *grown = realloc(tree->process, capacity * sizeof *tree->process);
         if (!grown)
             return false;
         tree->process = grown;
@@ -60,7 +59,8 @@ static void close_files(struct process_source *process)
     proc_file_close(&process->io);
 }
 
-/* `inherited` of the total, and what it was before: what children have left it, as far as one can tell. */
+/* `inherited` of the total, and what it was before: what children have left it, as far as one can
+ * tell. */
 static void use(struct process_source *process, enum tree_account account, uint64_t total,
                 uint64_t inherited, uint64_t before)
 {
@@ -81,16 +81,15 @@ static bool read_stat(struct process_source *process)
         (process->is_read && now.start_ticks != before.start_ticks)) /* another one */
         return false;
     use(process, TREE_CPU, ns_of_ticks(now.user + now.system + now.children),
-        ns_of_ticks(now.children),
-        ns_of_ticks(process->is_read ? before.children : now.children));
+        ns_of_ticks(now.children), ns_of_ticks(process->is_read ? before.children : now.children));
     process->last = now;
     process->parent = (pid_t)now.parent;
     process->is_read = true;
     return true;
 }
 
-/* Since it was asked last. One that has not is as it was, but for pages that were taken from it: its clock
- * is read in a fraction of the time. That of one that is gone shows 0. */
+/* Since it was asked last. One that has not is as it was, but for pages that were taken from it:
+ * its clock is read in a fraction of the time. That of one that is gone shows 0. */
 static bool has_run(struct process_source *process)
 {
     const int64_t before = process->clock_ns;
@@ -101,8 +100,8 @@ static bool has_run(struct process_source *process)
     return process->clock_ns == 0 || process->clock_ns != before;
 }
 
-/* A read that failed for another reason than its end is tried again. Of the end of the command we are told
- * otherwise. */
+/* A read that failed for another reason than its end is tried again. Of the end of the command we
+ * are told otherwise. */
 static void lose(const struct source_tree *tree, struct process_source *process)
 {
     const int why = process->stat.error;
@@ -113,8 +112,8 @@ static void lose(const struct source_tree *tree, struct process_source *process)
         proc_file_close(&process->stat);
 }
 
-/* Bytes that went to and came from storage, with those of children that were waited for: the two cannot
- * be told apart. */
+/* Bytes that went to and came from storage, with those of children that were waited for: the two
+ * cannot be told apart. */
 static bool read_io(struct process_source *process)
 {
     uint64_t read, written;
@@ -127,8 +126,7 @@ static bool read_io(struct process_source *process)
         return false;
     const bool again = process->has_io;
     use(process, TREE_READ, read, read, again ? process->used[TREE_READ] : read);
-    use(process, TREE_WRITTEN, written, written,
-        again ? process->used[TREE_WRITTEN] : written);
+    use(process, TREE_WRITTEN, written, written, again ? process->used[TREE_WRITTEN] : written);
     process->has_io = true;
     return true;
 }
@@ -152,7 +150,7 @@ static bool scan(struct source_tree *tree, uint64_t newer_than)
 
     while (dir && (entry = readdir(dir))) {
         const long pid = strtol(entry->d_name, NULL, 10);
-        if (pid > 0 && (uint64_t)pid > newer_than && !find(tree, (pid_t)pid) &&
+        if (pid > 0 && (uint64_t)pid > newer_than && pid != getpid() && !find(tree, (pid_t)pid) &&
             is_child_of_tree(tree, (pid_t)pid))
             (void)add(tree, (pid_t)pid);
     }
@@ -161,8 +159,8 @@ static bool scan(struct source_tree *tree, uint64_t newer_than)
     return tree->count > before;
 }
 
-/* The newest pid is the last field of /proc/loadavg. Processes are listed by pid, and a child's is higher
- * than its parent's, unless the pids have gone round. */
+/* The newest pid is the last field of /proc/loadavg. Processes are listed by pid, and a child's is
+ * higher than its parent's, unless the pids have gone round. */
 static void look_for_new(struct source_tree *tree)
 {
     char text[128];
@@ -191,32 +189,26 @@ static void tell_process(const struct process_source *process, bool has_io,
     const uint64_t pid = (uint64_t)process->pid;
 
     sample_value(sink, SS_COUNTER_ID_PROCESS_USER, pid, (double)ns_of_ticks(stat->user));
-    sample_value(sink, SS_COUNTER_ID_PROCESS_SYSTEM, pid,
-                 (double)ns_of_ticks(stat->system));
+    sample_value(sink, SS_COUNTER_ID_PROCESS_SYSTEM, pid, (double)ns_of_ticks(stat->system));
     sample_value(sink, SS_COUNTER_ID_PROCESS_RSS, pid,
                  (double)stat->rss_pages * (double)sysconf(_SC_PAGESIZE));
     if (!process->is_watched)
         return;
     sample_value(sink, SS_COUNTER_ID_PROCESS_THREADS, pid, (double)stat->threads);
-    sample_value(sink, SS_COUNTER_ID_PROCESS_MINOR_FAULTS, pid,
-                 (double)stat->minor_faults);
-    sample_value(sink, SS_COUNTER_ID_PROCESS_MAJOR_FAULTS, pid,
-                 (double)stat->major_faults);
+    sample_value(sink, SS_COUNTER_ID_PROCESS_MINOR_FAULTS, pid, (double)stat->minor_faults);
+    sample_value(sink, SS_COUNTER_ID_PROCESS_MAJOR_FAULTS, pid, (double)stat->major_faults);
     if (has_io) {
-        sample_value(sink, SS_COUNTER_ID_PROCESS_READ, pid,
-                     (double)process->used[TREE_READ]);
-        sample_value(sink, SS_COUNTER_ID_PROCESS_WRITE, pid,
-                     (double)process->used[TREE_WRITTEN]);
+        sample_value(sink, SS_COUNTER_ID_PROCESS_READ, pid, (double)process->used[TREE_READ]);
+        sample_value(sink, SS_COUNTER_ID_PROCESS_WRITE, pid, (double)process->used[TREE_WRITTEN]);
     } else {
         sample_missing(sink, SS_COUNTER_ID_PROCESS_READ, proc_file_state(&process->io));
         sample_missing(sink, SS_COUNTER_ID_PROCESS_WRITE, proc_file_state(&process->io));
     }
 }
 
-/* Of the watched ones, or of the others. What a process read and wrote is asked for more rarely: the
- * kernel goes through all its threads for that. */
-static void read_processes(struct source_tree *tree, struct sample_sink *sink,
-                           bool watched)
+/* Of the watched ones, or of the others. What a process read and wrote is asked for more rarely:
+ * the kernel goes through all its threads for that. */
+static void read_processes(struct source_tree *tree, struct sample_sink *sink, bool watched)
 {
     const bool with_io = watched || tree->rounds % ROUNDS_OF_IO == 0;
 
@@ -269,10 +261,9 @@ static void read_heirs(struct source_tree *tree)
     }
 }
 
-/* What an heir rose by in the last two rounds and is nobody's yet, up to `most`. A process may have been
- * read just before it ended, and its heir just after: then the rise is older. */
-static uint64_t take_rise(struct process_source *heir, enum tree_account account,
-                          uint64_t most)
+/* What an heir rose by in the last two rounds and is nobody's yet, up to `most`. A process may have
+ * been read just before it ended, and its heir just after: then the rise is older. */
+static uint64_t take_rise(struct process_source *heir, enum tree_account account, uint64_t most)
 {
     uint64_t *const rises[] = {&heir->rose_before[account], &heir->rose[account]};
     uint64_t taken = 0;
@@ -285,16 +276,15 @@ static uint64_t take_rise(struct process_source *heir, enum tree_account account
     return taken;
 }
 
-/* What a process that is gone leaves: its account, and children that have another parent now, which must be
- * read again to know it. */
+/* What a process that is gone leaves: its account, and children that have another parent now, which
+ * must be read again to know it. */
 static void bury(struct source_tree *tree, const struct process_source *process)
 {
     struct process_source *heir = heir_of(tree, process);
 
     for (int k = 0; k < TREE_ACCOUNTS; k++)
         tree->gone[k] +=
-            process->used[k] -
-            (heir ? take_rise(heir, (enum tree_account)k, process->used[k]) : 0);
+            process->used[k] - (heir ? take_rise(heir, (enum tree_account)k, process->used[k]) : 0);
     for (size_t i = 0; i < tree->count; i++)
         if (tree->process[i].parent == process->pid)
             tree->process[i].clock_ns = 0;
@@ -350,8 +340,7 @@ static void tell_tree(struct source_tree *tree, struct sample_sink *sink)
         pages += tree->process[i].last.rss_pages;
         threads += tree->process[i].last.threads;
     }
-    sample_value(sink, SS_COUNTER_ID_TREE_RSS, 0,
-                 (double)pages * (double)sysconf(_SC_PAGESIZE));
+    sample_value(sink, SS_COUNTER_ID_TREE_RSS, 0, (double)pages * (double)sysconf(_SC_PAGESIZE));
     sample_value(sink, SS_COUNTER_ID_TREE_PROCESSES, 0, (double)tree->count);
     sample_value(sink, SS_COUNTER_ID_TREE_THREADS, 0, (double)threads);
 }

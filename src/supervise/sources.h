@@ -1,6 +1,6 @@
 /* Where system counters come from: one struct and one file a source. A source is all zero at first,
  * opens its files when it is read, and remembers those that are not there. The table of them is in
- * samples.c. Paths, formulas and traps: rule book 8. */
+ * samples.c. What the counters mean: method 8.1, format 5.1. */
 #ifndef SUPERVISE_SOURCES_H
 #define SUPERVISE_SOURCES_H
 
@@ -8,10 +8,9 @@
 
 #include "supervise/allowed_cores.h"
 #include "supervise/cgroup_limits.h"
-#include "supervise/core_times.h"
 #include "supervise/proc_file.h"
 #include "supervise/proc_text.h"
-#include "supervise/sample_sink.h"
+#include "supervise/sample_file.h"
 
 struct source_cpu { /* /proc/stat */
     struct proc_file stat;
@@ -91,7 +90,7 @@ struct source_tree {
     struct proc_file loadavg;
     unsigned rounds;
     uint64_t last_pid;            /* the newest that was looked at */
-    uint64_t gone[TREE_ACCOUNTS]; /* of those that ended and nobody waited for */
+    uint64_t gone[TREE_ACCOUNTS]; /* of those that ended and no one waited for */
     uint64_t seen[TREE_ACCOUNTS]; /* the highest sums */
 };
 void source_tree_read(void *source, struct sample_sink *sink); /* all of them */
@@ -113,8 +112,9 @@ void source_tree_end(struct source_tree *tree, const uint64_t used[TREE_ACCOUNTS
                      struct sample_sink *sink);
 void source_tree_release(struct source_tree *tree);
 
-/* NVIDIA GPUs. Inside of a container the driver's numbers of processes are not ours: those that are not here count
- * together as process 0 of their GPU, and the processes of GPUs are absent if none could be told. */
+/* NVIDIA GPUs. Inside a container the driver's numbers of processes are not ours: those that are
+ * not here count together as process 0 of their GPU, and the processes of GPUs are absent if none
+ * could be told. */
 struct source_gpus {
     struct gpus *gpus;        /* NULL: none */
     struct source_tree *tree; /* whose processes they are */
@@ -136,10 +136,61 @@ struct source_threads { /* loop threads */
 };
 void source_threads_read(void *source, struct sample_sink *sink);
 
-/* From now on these, as many as there is room for, the first ones first; what has ended is left out. */
+/* From now on these, as many as there is room for, the first ones first; what has ended is left
+ * out. */
 struct thread_id {
     pid_t pid, tid;
 };
+/* The OpenMP threads of these processes, by the name that they have from the loop thread, and what
+ * runs them. */
+enum { POOL_MOST = 64 };
+struct pool_thread {
+    pid_t tid;
+    bool is_known, is_of_pool;
+    uint64_t ran, waited; /* as last read */
+};
+struct process_pool {
+    pid_t pid;
+    enum ss_openmp openmp;
+    unsigned rounds, next_look; /* at what is mapped */
+    size_t count;
+    struct pool_thread thread[POOL_MOST];
+    uint64_t ran, waited; /* of all, also of those that have ended */
+};
+struct source_pools {
+    const struct source_threads *threads;
+    struct process_pool process[THREADS_MOST];
+    size_t count;
+};
+void source_pools_read(void *source, struct sample_sink *sink);
+
+/* Programs besides the command that use the cores, by name: as far as they live long enough to be
+ * seen twice. Names are untrusted. */
+enum { OTHERS_MOST = 256, OTHERS_TOLD = 20, PROGRAM_NAME_SIZE = 16 };
+struct other_process {
+    pid_t pid;
+    uint16_t program; /* OTHERS_MOST: there was no room for it */
+    uint64_t start_ticks, used_ticks;
+};
+struct other_program {
+    char name[PROGRAM_NAME_SIZE];
+    uint64_t used_ticks, before_ticks; /* since we look; at the round before */
+    uint32_t number;                   /* by which readers know it; 0: none yet */
+};
+struct source_others {
+    struct source_tree *tree;
+    struct other_process *process; /* by pid */
+    size_t count, capacity;
+    struct other_program program[OTHERS_MOST];
+    size_t programs;
+    uint32_t told, looks;
+    bool is_begun;
+    int64_t read_ns, due_ns;
+    uint64_t newest_ticks; /* the latest start that was seen */
+};
+void source_others_read(void *source, struct sample_sink *sink);
+void source_others_release(struct source_others *source);
+
 void source_threads_watch(struct source_threads *threads, const struct thread_id *wanted,
                           size_t count);
 void source_threads_release(struct source_threads *threads);

@@ -7,21 +7,25 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "base/sink.h"
-#include "supervise/place.h"
+#include "supervise/run_place.h"
+
+struct analysis;
+struct model_step;
 
 struct supervision {
-    struct place_wish place;
-    bool quiet;              /* not a byte on `err` */
+    struct run_place_wish place;
+    bool quiet;              /* not a byte on standard error */
+    bool unpacked;           /* the run is not packed at its end */
     bool strict;             /* without a place to record into, nothing is run */
     int64_t every_ns;        /* between two status lines; 0: none */
     int64_t deadline_ns;     /* for the whole run; 0: none */
     const char *tensorboard; /* directory for its files; NULL: none are written */
-    struct sink *err;        /* for status lines and the summary; of standard error */
     void (*say)(void *context, const char *message); /* one sentence on standard error */
-    /* All is over and the run is where it stays: writes the page, in a process of its own that a signal
-     * may end. NULL: nothing more is to be done with it. */
-    void (*done)(void *context, const char *run);
+    /* All is over and the run is where it stays: writes the page, in a process of its own that a
+     * signal may end. `analysis` is the one of the summary; NULL: there is none, but what has been
+     * recorded can be read. NULL: nothing more is to be done with the run. */
+    void (*done)(void *context, const char *run, const struct analysis *analysis);
+    void (*seen)(void *context, const struct model_step *step); /* each step; NULL: none */
     void *context;
 };
 
@@ -31,8 +35,8 @@ struct supervision_end {
     bool refused;  /* nothing was run: strict */
 };
 
-/* Does not return if it becomes the command itself: in a run that is being recorded already, or when
- * nothing can be recorded. */
+/* Does not return if it becomes the command itself: in a run that is being recorded already, or
+ * when nothing can be recorded. */
 void supervise(const struct supervision *wish, struct supervision_end *end);
 
 #endif

@@ -63,7 +63,7 @@ def training(**header):
 def lossy():
     """Everything that can get lost while recording."""
     made = training()
-    made.poke(260, "i", -8)                        # the recorder met: no space
+    made.poke(260, "i", -8)                        # recorder error: no space
     made.poke(328, "Q", 5000)                      # given up at the cap
     made.poke(384 + 8 * 3, "Q", 4000)
     made.poke(336, "Q", 3)                         # names

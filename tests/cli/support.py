@@ -1,6 +1,9 @@
 """What the tests of the command line share: the program, and runs made byte by byte."""
 
+import atexit
+import functools
 import os
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -17,8 +20,19 @@ FILE = "p-100-77-00000000000000aa.ssp"
 FINE, CHECK_FAILED, USAGE, DATA = 0, 1, 2, 3
 
 
+@functools.cache
+def for_other_users(program):
+    """A copy that other users may run, wherever the build is."""
+    folder = tempfile.mkdtemp(prefix="stepscope-program-")
+    atexit.register(shutil.rmtree, folder)
+    os.chmod(folder, 0o755)
+    return shutil.copy(program, folder)
+
+
 def stepscope(*arguments, program=PROGRAM, **options):
     """Runs the program; what it prints comes back as text, so it must be UTF-8."""
+    if "user" in options:
+        program = for_other_users(program)
     options.setdefault("stdout", subprocess.PIPE)
     return subprocess.run([program, *map(os.fspath, arguments)], stderr=subprocess.PIPE,
                           stdin=subprocess.DEVNULL, timeout=120, check=False, encoding="utf-8",

@@ -98,7 +98,7 @@ class Answers(CompareTest):
         step = self.only("a", "b")["step"]
         self.assertEqual(step["verdict"], "inconclusive")
         self.assertGreater(step["more_runs"], 3)
-        self.assertIn(f"about {step['more_runs']} more runs a side to tell",
+        self.assertIn(f"about {step['more_runs']} more runs per side to decide",
                       self.check(["compare", "a", "b"], FINE).stdout)
 
     def test_the_median_decides_where_spikes_drown_the_mean(self):
@@ -112,7 +112,7 @@ class Answers(CompareTest):
         self.assertEqual((found["verdict"], found["decided_by"], found["carrier"]),
                          ("slower", "median", "data"))
         text = self.check(["compare", "a", "b"], FINE).stdout
-        self.assertRegex(text, r"\nB is slower than A: \+1\d\.\d % \(.*\) a typical step\n")
+        self.assertRegex(text, r"\nB is slower than A: \+1\d\.\d % \(.*\) per typical step\n")
         self.assertIn("\nAverage   the mean step: inconclusive, ", text)
 
     def test_slow_steps_now_and_then_are_in_the_mean(self):
@@ -133,7 +133,7 @@ class Answers(CompareTest):
         self.assertGreater(high - low, 0.1)  # 2 % between runs, whatever one run says
         text = self.check(["compare", "a", "b"], FINE).stdout
         self.assertIn("an indication, not a test", text)
-        self.assertIn("2 more runs a side for a test", text)
+        self.assertIn("2 more runs per side for a test", text)
 
     def test_warm_up_is_left_out(self):
         self.make_side("a")
@@ -151,8 +151,8 @@ class Answers(CompareTest):
         self.assertAlmostEqual(found["step"]["change"], -0.5, delta=0.01)
         self.assertAlmostEqual(found["step"]["a_ns"], 5.6 * MS / 32, delta=5.6 * MS / 3200)
         text = self.check(["compare", "a", "b"], FINE).stdout
-        self.assertIn("us a sample; change in % of A's sample", text)
-        self.assertIn("per sample, as the batch sizes differ", " ".join(text.split()))
+        self.assertIn("us per sample; change in % of A's sample", text)
+        self.assertIn("per sample, because the batch sizes differ", " ".join(text.split()))
 
     def test_what_one_side_did_not_measure_is_not_0(self):
         self.make_side("a", callback=0)
@@ -191,7 +191,7 @@ class Gate(CompareTest):
         self.make_run("much", p=training(9, data=30 * MS))
         self.assertEqual(self.gate("3%", "a/run0", "much"), "undecided")
         self.assertEqual(self.gate("3%", "a", "much"), "undecided")
-        self.assertIn("not decided: it takes 3 runs a side",
+        self.assertIn("not decided: needs 3 runs per side",
                       self.check(["compare", "--fail-if-slower", "3%", "a", "much"], FINE).stdout)
 
     def test_one_slow_side_of_several_is_enough(self):
@@ -202,7 +202,7 @@ class Gate(CompareTest):
         for text in ("3", "%", "0.03x", "-3%", "nan%", "2000%"):
             done = self.check(["compare", f"--fail-if-slower={text}", "a", "slow"], USAGE,
                               stdout="")
-            self.assertIn("takes a part such as 3%", done.stderr)
+            self.assertIn("takes a share such as 3%", done.stderr)
 
 
 class Sides(CompareTest):
@@ -238,7 +238,7 @@ class Sides(CompareTest):
                 ("none", DATA, "run 'none' has no steps to compare"),
                 ("few", DATA, "run 'few' has too few steps to compare"),
                 ("empty", DATA, "Was anything recorded into it?"),
-                ("a,,a", USAGE, "a run is missing beside a comma")):
+                ("a,,a", USAGE, "a run is missing next to a comma")):
             done = self.check(["compare", "a" if operand != "a,,a" else "few", operand], code,
                               stdout="")
             self.assertIn(words, done.stderr, operand)
@@ -270,17 +270,28 @@ class Text(CompareTest):
     def test_nothing_differs(self):
         self.make_side("a")
         self.make_side("b", seed=2)
-        self.assertIn("nothing that the runs say of themselves", self.text("a", "b"))
+        self.assertIn("nothing recorded: command", self.text("a", "b"))
 
     def test_the_table_has_one_unit_a_column(self):
         self.make_side("a")
         self.make_side("b", seed=2, data=2.6 * MS)
         title, head, *rows = self.text("a", "b").rpartition("\n\n")[2].splitlines()
-        self.assertEqual(title, "By stage: ms a step; change in % of A's step, with its 95 % "
+        self.assertEqual(title, "By stage: ms per step; change in % of A's step, with 95 % "
                                 "interval")
         self.assertEqual(head.split(), ["A", "B", "change", "from", "to", "verdict"])
         self.assertEqual([row.split()[0] for row in rows],
                          ["data", "forward", "callback", "other", "step", "median"])
+
+    def test_from_twice_on_changes_are_factors(self):
+        self.make_side("a")
+        self.make_side("b", seed=2, data=26 * MS)
+        slower = self.text("a", "b")
+        self.assertRegex(slower, r"\nB is slower than A: 5\.\dx as long ")
+        self.assertRegex(slower, r"\ndata +2\.0\d +26\.\d+ +\+4\.\dx +\+4\.\dx +\+4\.\dx +slower\n")
+        self.assertRegex(slower, r"\nstep +5\.\d+ +2\d\.\d+ +5\.\dx +5\.\dx +5\.\dx +slower\n")
+        faster = self.text("b", "a")
+        self.assertRegex(faster, r"\nB is faster than A: 5\.\dx as fast ")
+        self.assertRegex(faster, r"\nstep +2\d\.\d+ +5\.\d+ +0\.1\dx +0\.1\dx +0\.1\dx +faster\n")
 
     def test_hostile_texts_do_nothing_to_the_terminal(self):
         self.make_side("a")

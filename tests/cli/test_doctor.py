@@ -15,7 +15,7 @@ PAGE = os.path.join(os.path.dirname(TESTS), "docs", "man", "stepscope-doctor.1.s
 BUILD = os.environ["STEPSCOPE_BUILD"]
 FAKE_NVML = os.path.join(BUILD, "fake_nvml.so")
 STATES = ("ok", "warn", "bad", "unknown")
-GROUPS = ["time", "cores", "limits", "memory", "counters", "GPU", "Python", "recording", "right now"]
+GROUPS = ["time", "cores", "limits", "memory", "counters", "GPU", "Python", "build", "recording", "right now"]
 SANITIZED = "asan" in os.path.basename(BUILD.rstrip("/"))
 
 
@@ -101,7 +101,7 @@ class Json(DoctorTest):
         self.assertRegex(self.lines["right now: other work"]["text"], " of 1 core busy$")
 
     def test_one_cause_is_one_warning(self):
-        """Somebody has the only core that may be used: it is that work, not the gaps that it makes."""
+        """Another program has the only core that may be used: the gaps are due to that, not to the clock."""
         core = {min(os.sched_getaffinity(0))}
         for _ in range(3):
             hog = subprocess.Popen([sys.executable, "-c", "while True: pass"],
@@ -114,7 +114,7 @@ class Json(DoctorTest):
         gaps = self.lines["right now: gaps"]
         self.assertGreater(gaps["value"], 1e6)
         self.assertEqual((self.lines["right now: other work"]["state"], gaps["state"]), ("warn", "ok"))
-        self.assertRegex(gaps["text"], r": by other work( and steal)?$")
+        self.assertRegex(gaps["text"], r": due to other work( and steal)?$")
 
     def test_the_clock_and_a_span_cost_something(self):
         self.doctor()
@@ -307,7 +307,7 @@ class Place(DoctorTest):
         done = self.on("size=64m")
         self.parsed(done.stdout)
         self.assertEqual(self.lines["recording: space"]["state"], "warn")
-        self.assertEqual(self.lines["recording: files"]["text"], "tmpfs: runs take memory")
+        self.assertEqual(self.lines["recording: files"]["text"], "tmpfs: runs use memory")
         self.assertEqual(self.lines["recording: writing"]["state"], "ok")
         self.assertEqual(done.returncode, FINE)
 
@@ -395,7 +395,7 @@ class Gpus(DoctorTest):
             self.skipTest("there is a GPU here")
         line = self.gpu(library="/nowhere/libnvidia-ml.so.1")
         self.assertEqual(line["state"], "unknown")
-        self.assertIn("not observable here", line["text"])
+        self.assertIn("not measurable here", line["text"])
 
     def test_gpus_are_counted_and_named(self):
         line = self.gpu("count.0 2\nutilization.0 1\n")
@@ -440,22 +440,34 @@ class Pythons(DoctorTest):
 
     def test_pythons_that_cannot_be_hooked_say_why(self):
         for text, why in (("cpython 3.9.1 0 0 /x/python3.9", "older than 3.10"),
-                          ("cpython 3.14.0 0 0 /x/python3.14", "newer than 3.13"),
-                          ("cpython 3.13.0 1 1 /x/python3.13t", "built without the GIL"),
+                          ("cpython 3.16.0 0 0 /x/python3.16", "no stepscope extension"),
                           ("pypy 3.10.1 0 0 /x/pypy3", "not CPython"),
-                          ("cpython 3.12.0 0 0 /x/python3.12", "no extension of stepscope"),
-                          ("gibberish", "does not answer")):
+                          ("cpython 3.12.0 0 0 /x/python3.12", "no stepscope extension"),
+                          ("gibberish", "does not start")):
             path, python = self.answer(text)
             self.assertEqual((python["fits"], python["why"]), (False, why))
             self.assertEqual(self.lines["Python: python3"]["state"], "warn")
             os.unlink(path)
-        _, python = self.answer("cpython 3.12.0 1 0 /x/python3.12")
+        path, python = self.answer("cpython 3.12.0 1 0 /x/python3.12")
         self.assertTrue(python["fits"])
+        os.unlink(path)
+
+    def test_a_python_without_the_gil_is_hooked_like_others(self):
+        _, python = self.answer("cpython 3.14.7 1 1 /x/python3.14t")
+        self.assertTrue(python["fits"])
+        self.assertEqual((self.lines["Python: python3"]["state"], self.lines["Python: python3"]["text"]),
+                         ("ok", "3.14.7t, hooks available"))
+
+    def test_a_python_newer_than_this_version_is_hooked_but_its_stacks_are_not_known(self):
+        _, python = self.answer("cpython 3.16.0 1 0 /x/python3.16")
+        self.assertTrue(python["fits"])
+        self.assertEqual((self.lines["Python: python3"]["state"], self.lines["Python: python3"]["text"]),
+                         ("warn", "3.16.0, hooks available, but no stack samples for this version"))
 
     def test_a_python_that_hangs_is_left_alone(self):
         path = self.fake_python("bin", "python3", "exec sleep 1000")
         found, = self.pythons(PATH=f"{os.path.dirname(path)}:/bin:/usr/bin")[:1]
-        self.assertEqual((found["path"], found["why"]), (path, "does not answer"))
+        self.assertEqual((found["path"], found["why"]), (path, "does not start"))
 
     def test_other_names_and_shims_do_not_count(self):
         os.mkdir(self.path("bin"))

@@ -18,7 +18,7 @@ TRAINING = """\
 0.000000000     0  name                    other       4 is loss
 0.000500000     1  thread_begin                        thread 4711 main
 0.001000000     0  calibration                         raw 2000000 ns, read in 40 ticks
-0.001000000     1  plan                                steps 1, epochs 1, steps an epoch 1, batch size 32
+0.001000000     1  plan                                steps 1, epochs 1, steps per epoch 1, batch size 32
 0.001000000     1  loop_begin                          forward (Net)
 0.001000000     1  epoch_begin                         epoch 0
 0.002000000     1  step                                32 samples
@@ -46,7 +46,7 @@ OTHER_KINDS = """\
 0.004000000     1  lost           1.00 ms              17 records dropped
 0.004000000     1  system                              (unnamed) of 1 is denied
 0.004000000     1  loop_end                            [failed]
-0.005000000     1  span              0 ns  other               (name 9)  [estimate,unfinished]
+0.005000000     1  span              0 ns  other               (name 9)  [estimate,unfinished,sampled]
 """
 
 LONG = """\
@@ -76,6 +76,14 @@ class DumpText(CommandTest):
                    builder.span(at_ms(5), at_ms(5), name=9, flags=0xFE08 | 0x100, depth=40))
         self.assertEqual(self.dump(p=made), OTHER_KINDS)
 
+    def test_a_counter_of_all_cores_has_no_number_of_one(self):
+        made = sample_runs.process()
+        made.block(0, sample_runs.name(1, b"cpu.busy"))
+        made.block(1, sample_runs.system(sample_runs.at_ms(1), 5e8, 2**64 - 1, name=1))
+        self.make_run(p=made)
+        self.assertIn("cpu.busy of all = 500000000\n", self.check(["dump", "run"], FINE).stdout)
+        self.assertIn('"subject":null', self.check(["dump", "--json", "run"], FINE).stdout)
+
     def test_long_times_stay_in_their_columns(self):
         made = sample_runs.process(end_ticks=sample_runs.at_ms(161_000))
         made.block(1, builder.span(sample_runs.at_ms(40_060), sample_runs.at_ms(100_000)),
@@ -103,8 +111,8 @@ class DumpText(CommandTest):
     def test_a_damaged_run_is_dumped_as_far_as_it_goes(self):
         self.make_run(p=sample_runs.training().bytes(30_000), q=b"rubbish" * 1000)
         self.check(["dump", "run"], FINE, TRAINING,
-                   "stepscope dump: some of the run could not be read: "
-                   "'stepscope info' says what.\n")
+                   "stepscope dump: part of the run could not be read: "
+                   "'stepscope info' shows which.\n")
 
     def test_an_empty_recording_is_a_heading(self):
         self.assertEqual(self.dump(p=sample_runs.process()), TRAINING.splitlines(True)[0])

@@ -8,45 +8,54 @@ import unittest
 from support import DATA, FINE, PROGRAM, USAGE, CommandTest, builder, stepscope
 
 OVERVIEW = """\
-Stepscope tells where the time of a training run goes.
+Stepscope tells you why a training run is slow.
 
 Usage: stepscope COMMAND [OPTIONS] ...
 
 Commands:
-  run        run a command, record it and sum it up
-  report     where the time of a run went
-  compare    whether a change made the training faster or slower
-  export     a run in the format of another tool
-  info       what is in a run: how long, how much, is it whole
-  dump       all records of a run, in time order
-  doctor     is this machine fit to measure, and what to do if not
-  explain    what a finding means, how it is computed, what to do
+  run        run a command, record it and summarise it
+  report     show where the time of a run went
+  compare    test whether a change made the training faster
+  try        measure what a change of the environment would gain
+  sweep      find the fastest value of a parameter by trying them in turns
+  list       list the recorded runs, newest first
+  rename     give a run another name
+  remove     remove runs from disk
+  pack       compress runs on disk, with nothing lost
+  export     convert a run for other tools
+  info       show what is in a run and whether it is complete
+  import     import traces of another profiler as a run
+  dump       print all records of a run in time order
+  doctor     check whether this machine is fit to measure
+  explain    explain a finding: meaning, computation, remedy
   demo       train a small network, as fast or as slow as you like
-  help       this list, or the help of one command
+  help       list the commands, or explain one
 
-'stepscope COMMAND --help' says more; 'stepscope --version' which this is.
-Exit codes: 0 fine, 1 a check failed, 2 wrong usage, 3 data that can not be
+'stepscope COMMAND --help' shows details, 'stepscope --version' the version.
+Exit codes: 0 success, 1 a check failed, 2 wrong usage, 3 data that cannot be
 read or written.
 """
 
 REPORT_HELP = """\
 Usage: stepscope report [OPTIONS] [RUN]
 
-Says which stage of a training step takes most of the time and how sure that
-is; then the step by stage, the run by segment, callbacks and spans by name,
-what changed over time and the slowest steps. RUN is a directory or the name
-of a run in stepscope-runs (or STEPSCOPE_DIR); without it, the newest one.
-Runs that go on, were killed or are damaged are reported as far as they go.
+Shows the findings with evidence and advice, which stage of a training step
+takes most of the time and how certain that is, where step and run time goes,
+callbacks, trends and the slowest steps. Live, killed and damaged runs are
+reported as far as they can be read.
+RUN is the name of a run or its beginning, latest, latest~1 (the one before), or
+a directory; 'stepscope list' shows the runs. Without it, the latest run.
 
 Options:
-      --json          one JSON object; docs/report.md says what is in it
+      --json          one JSON object; see docs/report.md
+      --markdown      for a pull request: the answer and small tables
       --epochs        a table of all epochs
-      --hot           the lines of Python where each stage spent its time
-      --steps         a table of all steps; with --json one object a line
-      --html FILE     one HTML page with charts, which needs nothing else
-  -f, --force         replace FILE if it is there already
-      --deadline T    say whether the whole run ends in 30s, 5m or 1h
-      --fail-on ID    exit code 1 if there is this finding; ID:10% from there on
+      --hot           the Python lines where each stage spent its time
+      --steps         a table of all steps; with --json one object per line
+      --html FILE     one self-contained HTML page with charts
+  -f, --force         overwrite FILE if it exists
+      --deadline T    check whether the whole run ends within 30s, 5m or 1h
+      --fail-on ID    exit with status 1 on finding ID (ID:10%: at 10 % or more)
   -h, --help          print this text
 """
 
@@ -54,64 +63,71 @@ COMPARE_HELP = """\
 Usage: stepscope compare [OPTIONS] A B [C...]
 
 Compares the steady steps of B, C, ... with those of A: first what differs
-around the runs and what disturbed them, then the step and each of its stages.
-Each of A, B, C is a side: a run, several runs of the same thing with commas
-between them (base1,base2,base3), or a directory of such runs. Three runs a
-side are a test. With fewer there is an indication, which fails no gate.
-The answer is faster, slower, same (by less than 2 %) or inconclusive, with
-the number of runs that would tell. Different batch sizes are compared per
+between the runs and what disturbed them, then the step and each of its stages.
+Each of A, B, C is a side: a run by its name or directory, several runs of the
+same thing with commas between them (base~2,base~1,base), or a directory of
+such runs. Three runs per side make a test. Fewer give an indication, which
+never fails the gate.
+The answer is faster, slower, same (within 2 %) or inconclusive, with the
+number of runs that would decide it. Different batch sizes are compared per
 sample.
 
 Options:
-      --json               one JSON object; docs/compare.md says what is in it
-      --fail-if-slower P%  exit with 1 if a side is slower by more than P %
+      --json               one JSON object; see docs/compare.md
+      --markdown           for a pull request: the answer and small tables
+      --fail-if-slower P%  exit with status 1 if a side is more than P % slower
   -h, --help               print this text
 """
 
 INFO_HELP = """\
-Usage: stepscope info [OPTIONS] RUN
+Usage: stepscope info [OPTIONS] [RUN]
 
-Says what a run holds: how long it took and how it ended, whether anything was
-lost, steps and spans by stage, processes, the clock, what recording cost, and
+Shows what a run holds: how long it took and how it ended, whether anything was
+lost, steps and spans by stage, processes, the clock, the recording cost, and
 which spans are open in a run that hangs or was killed.
+RUN is the name of a run or its beginning, latest, latest~1 (the one before), or
+a directory; 'stepscope list' shows the runs. Without it, the latest run.
 
 Options:
       --json          one JSON object, with every process and lane
+      --hooks         the name of each installed hook
   -h, --help          print this text
 """
 
 DUMP_HELP = """\
-Usage: stepscope dump [OPTIONS] RUN
+Usage: stepscope dump [OPTIONS] [RUN]
 
-Prints every record of all processes and threads of a run, one a line, in the
-order of time. Times count from the start of the run; a span stands where it
-ended, and is indented by the spans that were open around it.
-What is still being recorded is printed up to 0.1 s ago.
+Prints every record of all processes and threads of a run, one per line, in
+time order. Times count from the start of the run; a span is printed where it
+ended, indented under the spans that were open around it.
+A live run is printed up to 0.1 s ago.
+RUN is the name of a run or its beginning, latest, latest~1 (the one before), or
+a directory; 'stepscope list' shows the runs. Without it, the latest run.
 
 Options:
-      --json          one JSON object a line, times in nanoseconds
+      --json          one JSON object per line, times in nanoseconds
   -h, --help          print this text
 """
 
 DOCTOR_HELP = """\
 Usage: stepscope doctor [OPTIONS]
 
-Looks at what measuring depends on: the clock, cores, limits, memory, counters
-of the kernel, GPUs, Pythons, the place where runs go, what a span costs, and
-what else the machine does right now. Takes about a second; each line is ok,
-warn or bad, or - where this machine does not tell. Nothing is left behind.
+Checks what measuring depends on: the clock, cores, limits, memory, kernel
+counters, GPUs, Pythons, the run directory, the cost of a span, and what
+else the machine is doing right now. Takes about a second. Each line is ok,
+warn or bad, or - where it cannot be checked. Nothing is left behind.
 
 Options:
-      --dir DIR       where runs will go, as for 'stepscope run'
-      --json          one JSON object, with every Python that was found
+      --dir DIR       where runs will be kept, as for 'stepscope run'
+      --json          one JSON object, with every Python found
   -h, --help          print this text
 """
 
 EXPLAIN_HELP = """\
 Usage: stepscope explain [OPTIONS] [ID]
 
-Prints the long text on a finding of 'stepscope report', or the list of all
-findings.
+Explains a finding of 'stepscope report': what it means, how it is computed and
+what to do. Without ID, lists all findings.
 
 Options:
   -h, --help          print this text
@@ -120,34 +136,47 @@ Options:
 DEMO_HELP = """\
 Usage: stepscope demo [OPTIONS]
 
-Trains a small network to read digits that it draws itself, within seconds. Put
-'stepscope run --' in front to see where its time goes. What it learns is the
-same each time, to the last bit, recorded or not.
+Trains a small network on generated digits, within seconds. Put
+'stepscope run --' in front to see where its time goes. The result is the
+same each time, bit for bit, recorded or not.
 
-A fault slows it down by a known amount: --fault slow-input, or with a size of
-its own --fault slow-input=20ms. These are the usual sizes:
+A fault slows it down by a known amount: --fault slow-input, or with a size:
+--fault slow-input=20ms. The defaults:
 
   slow-input=5ms                         loading a batch takes longer
   slow-callback=MetricLog:2ms            a callback takes longer each time
   slow-callback-every=MetricLog:50:20ms  the same, each 50th time only
-  tiny-batch=8                           so few samples a step
-  cpu-hog=2                              so many processes beside it burn CPU
+  tiny-batch=8                           only 8 samples per step
+  cpu-hog=2                              2 other processes burn CPU
   checkpoint-stall=200ms                 a checkpoint takes longer
   growing-step=10us                      each step takes longer than the last
-  leak=256KB                             each step keeps so much memory
-  periodic-pause=100:50ms                all stops at each 100th step
+  leak=256KB                             each step leaks 256 KB
+  periodic-pause=100:50ms                every 100th step pauses for 50 ms
   long-warm-up=50:10ms                   the first 50 steps take longer
   heavy-layer=hidden2:3ms                a layer takes longer
 
 Options:
-      --fault FAULT   make it slow on purpose; may be given several times
-      --steps N       stop after N steps, instead of after some epochs
-      --epochs N      go N times through all digits; 5 if not given
-      --batch N       samples a step; 64 if not given
-      --hidden SIZES  hidden layers; 256,128 if not given
-      --seed N        for other digits and other weights; 1 if not given
-      --plain         calculate in plain C, even where OpenBLAS is installed
-      --truth FILE    write what its own clock says, as JSON
+      --fault FAULT   make it slow on purpose; can be repeated
+      --steps N       stop after N steps
+      --epochs N      train for N epochs (default: 5)
+      --batch N       batch size (default: 64)
+      --hidden SIZES  hidden layers (default: 256,128)
+      --seed N        random seed (default: 1)
+      --plain         use plain C, even where OpenBLAS is installed
+      --truth FILE    write the demo's own timings as JSON
+  -h, --help          print this text
+"""
+
+IMPORT_HELP = """\
+Usage: stepscope import [OPTIONS] TRACE...
+
+Makes a run from a trace of torch.profiler (.json, .json.gz), TensorFlow's or
+JAX's profiler (.xplane.pb), so that every command can read it: its steps, their
+stages, and what the devices did. Several traces are the ranks of one job. A
+damaged trace leaves nothing behind.
+
+Options:
+  -o, --output RUN    the directory to make (default: stepscope-runs/NAME)
   -h, --help          print this text
 """
 
@@ -164,49 +193,148 @@ RUN_HELP = """\
 Usage: stepscope run [OPTIONS] [--] COMMAND ...
 
 Runs the command and records where its time goes. Input, output, signals and
-exit code are the command's own. The summary goes to stderr when it has ended;
+exit code are the command's own. A summary goes to stderr at the end;
 the run is kept in stepscope-runs/DATE-TIME-NAME, the newest one also as
 stepscope-runs/latest. STEPSCOPE_DIR names another place, as --dir does.
 
 Options:
-      --dir DIR          where runs are kept, instead of stepscope-runs
-      --name NAME        what the run is called, instead of the command
-  -q, --quiet            print nothing at all
-      --every T          print a status line each 30s, 5m or 1h
-      --deadline T       say whether the whole run will end in time
-      --tensorboard DIR  write curves for TensorBoard into DIR while it runs
-      --html FILE        write the report as an HTML page when it has ended
-  -f, --force            replace FILE if it is there already
-      --device-events    time what a GPU does with CUDA events (PyTorch)
-      --strict           do not run what cannot be recorded
+      --dir DIR          keep runs in DIR (default: stepscope-runs)
+      --name NAME        name of the run (default: from the command)
+  -q, --quiet            print nothing
+      --every T          print a status line every 30s, 5m or 1h
+      --deadline T       check whether the whole run will end in time
+      --tensorboard DIR  write TensorBoard curves to DIR during the run
+      --html FILE        write the report as an HTML page at the end
+  -f, --force            overwrite FILE if it exists
+      --device-events    time GPU work with CUDA events (PyTorch)
+      --no-pack          do not compress the run (older versions read it)
+      --strict           do not run the command if it cannot be recorded
   -h, --help             print this text
 """
 
 EXPORT_HELP = """\
 Usage: stepscope export [OPTIONS] FORMAT RUN OUT
 
-Writes a run so that others can read it. RUN is a directory, or the name of a
-run in stepscope-runs (or STEPSCOPE_DIR); 'latest' is the newest. OUT is a file,
-or - for standard output. It appears when it is whole. Runs that go on, were
-killed or are damaged are exported as far as they go.
+Writes a run in a format that other tools read. RUN is the name of a run or its
+beginning, latest, latest~1 (the one before), or a directory. OUT is a file,
+which is written atomically, or - for standard output. Live, killed and damaged
+runs are exported as far as they can be read.
 
 FORMAT is one of:
-  csv          one row a step: times by stage, loop, epoch
-  csv-spans    one row a span, in the order in which they ended
+  csv          one row per step: times by stage, loop, epoch
+  csv-spans    one row per span, in the order in which they ended
   perfetto     a trace for ui.perfetto.dev: threads, steps, counters
   tensorboard  a directory of event files for TensorBoard
 
 Options:
-  -f, --force         replace what is there already
+  -f, --force         overwrite existing files
   -h, --help          print this text
 """
 
 if "perfetto" not in stepscope("export", "?", "x", "y").stderr:  # built without nanopb
     EXPORT_HELP = re.sub(r"  (perfetto|tensorboard) .*\n", "", EXPORT_HELP)
 
-HELP = {"run": RUN_HELP, "report": REPORT_HELP, "compare": COMPARE_HELP, "export": EXPORT_HELP,
-        "info": INFO_HELP, "dump": DUMP_HELP, "doctor": DOCTOR_HELP, "explain": EXPLAIN_HELP,
-        "demo": DEMO_HELP, "help": HELP_HELP}
+TRY_HELP = """\
+Usage: stepscope try [OPTIONS] [--] COMMAND ...
+
+Runs the command as it is and with each change, by turns, a moment each, and
+says what each gains. The trainings are thrown away: what they write goes
+into a copy in memory. For example:
+  stepscope try --what threads=1,malloc,omp-passive -- python train.py
+  stepscope try --fix --what env:TF_ENABLE_ONEDNN_OPTS=0 -- python train.py
+With --fix the command is then run and recorded with the change that gains
+most, if one certainly does.
+
+Options:
+      --what LIST          threads=N, malloc, omp-passive, env:NAME=VALUE
+      --fix                then run the command with what won
+      --precision PERCENT  stop when results are known that well (default: 3%)
+      --max-time T         stop after 30s, 5m or 1h (default: 5m)
+      --serial             one training after the other, in two rounds
+      --unprotected        let the script change files
+      --dir DIR            keep runs in DIR (default: stepscope-runs)
+      --json               print JSON
+  -h, --help               print this text
+"""
+
+SWEEP_HELP = """\
+Usage: stepscope sweep [OPTIONS] [--] COMMAND ...
+
+Starts the command once for each value, lets the trainings run by turns, a
+moment each, and compares their throughput. The trainings are thrown away:
+what they write goes into a copy in memory. For example:
+  stepscope sweep --batch 16,32,64 -- python train.py --batch-size {}
+  stepscope sweep --values workers=0,2,4 -- python train.py -w {workers}
+  stepscope sweep --threads 1,2,4 -- python train.py
+
+Options:
+      --batch SIZES        batch sizes, as 16,32,64, to put in place of {}
+      --values VALUES      values, as 0,2,4 for {} or name=0,2,4 for {name}
+      --threads COUNTS     values of OMP_NUM_THREADS, as 1,2,4
+      --precision PERCENT  stop when results are known that well (default: 3%)
+      --max-time T         stop after 30s, 5m or 1h (default: 5m)
+      --serial             one training after the other, in two rounds
+      --unprotected        let the script change files
+      --dir DIR            keep runs in DIR (default: stepscope-runs)
+      --json               print JSON
+  -h, --help               print this text
+"""
+
+LIST_HELP = """\
+Usage: stepscope list [OPTIONS] [DIR]
+
+Lists the runs in stepscope-runs (or STEPSCOPE_DIR, or DIR): when each began,
+its name and command, steps, median step, samples per second, verdict, size
+on disk and how it ended. Columns that do not fit the terminal are left out.
+
+Options:
+      --json          an array of objects, newest run first
+  -h, --help          print this text
+"""
+
+RENAME_HELP = """\
+Usage: stepscope rename [OPTIONS] RUN NAME
+
+Renames a run and its directory, which keeps its date and time, and prints
+where it is now. RUN is the name of a run or its beginning, latest, latest~1
+or a directory.
+
+Options:
+  -h, --help          print this text
+"""
+
+REMOVE_HELP = """\
+Usage: stepscope remove [OPTIONS] [RUN...]
+
+Removes the directories of runs, after asking. RUN is the name of a run or its
+beginning, latest, latest~1 or a directory. Of several runs with one name it is
+the newest. A run that is still being recorded is never removed.
+
+Options:
+      --older T       all runs older than T, such as 30d
+      --keep N        all but the newest N runs, however old
+  -y, --yes           do not ask
+  -h, --help          print this text
+"""
+
+PACK_HELP = """\
+Usage: stepscope pack [OPTIONS] RUN...
+
+Packs the files of runs that have ended and says what they take now, and what
+they took. 'stepscope run' packs by itself; this is for older runs. Nothing is
+lost: a packed run reads the same, and --unpack makes the same bytes of it, as
+older versions of stepscope need them. RUN is the name of a run or its
+beginning, latest, latest~1 or a directory.
+
+Options:
+  -u, --unpack        undo it
+  -h, --help          print this text
+"""
+
+HELP = {"run": RUN_HELP, "report": REPORT_HELP, "compare": COMPARE_HELP, "try": TRY_HELP,
+        "sweep": SWEEP_HELP, "list": LIST_HELP, "rename": RENAME_HELP, "remove": REMOVE_HELP, "pack": PACK_HELP, "export": EXPORT_HELP,
+        "info": INFO_HELP, "import": IMPORT_HELP, "dump": DUMP_HELP, "doctor": DOCTOR_HELP,
+        "explain": EXPLAIN_HELP, "demo": DEMO_HELP, "help": HELP_HELP}
 
 
 class Help(CommandTest):
@@ -240,16 +368,16 @@ class Help(CommandTest):
 class Mistakes(CommandTest):
     def test_unknown_command(self):
         self.check(["zebra"], USAGE, "",
-                   "stepscope: there is no command 'zebra'. 'stepscope help' lists them all.\n")
+                   "stepscope: unknown command 'zebra'. 'stepscope help' lists all commands.\n")
         self.check(["help", "zebra"], USAGE, "",
-                   "stepscope help: there is no command 'zebra'. 'stepscope help' lists them all.\n")
+                   "stepscope help: unknown command 'zebra'. 'stepscope help' lists all commands.\n")
 
     def test_did_you_mean_a_command(self):
         for word, meant in (("inof", "info"), ("inf", "info"), ("dmup", "dump"), ("hepl", "help"),
                             ("information", "info"), ("INFO", None)):
             done = self.check([word], USAGE, "")
             if meant:
-                self.assertEqual(done.stderr, f"stepscope: there is no command '{word}'. "
+                self.assertEqual(done.stderr, f"stepscope: unknown command '{word}'. "
                                               f"Did you mean '{meant}'?\n")
             else:
                 self.assertNotIn("mean", done.stderr)
@@ -281,18 +409,18 @@ class Mistakes(CommandTest):
 
     def test_operands_are_counted(self):
         for command in ("info", "dump"):
-            self.check([command], USAGE, "", f"stepscope {command}: RUN is missing. "
-                                             f"Usage: stepscope {command} [OPTIONS] RUN\n")
             self.check([command, "a", "b", "c"], USAGE, "",
-                       f"stepscope {command}: one argument too many: 'b'. "
-                       f"Usage: stepscope {command} [OPTIONS] RUN\n")
+                       f"stepscope {command}: unexpected argument 'b'. "
+                       f"Usage: stepscope {command} [OPTIONS] [RUN]\n")
+        self.check(["rename"], USAGE, "", "stepscope rename: RUN NAME is missing. "
+                                          "Usage: stepscope rename [OPTIONS] RUN NAME\n")
         self.check(["help", "info", "dump"], USAGE, "")
 
     def test_hostile_words_stay_on_one_line(self):
         done = stepscope(b"\x1b[2J\n\xff")
         self.assertEqual(done.returncode, USAGE)
-        self.assertEqual(done.stderr, "stepscope: there is no command '\ufffd[2J \ufffd'. "
-                                      "'stepscope help' lists them all.\n")
+        self.assertEqual(done.stderr, "stepscope: unknown command '\ufffd[2J \ufffd'. "
+                                      "'stepscope help' lists all commands.\n")
 
 
 class Output(CommandTest):

@@ -17,11 +17,10 @@ Command   python train.py --epochs 1
 Host      box, 6.1.0
 Recorded  2025-11-15 09:46:40 UTC, by stepscope 0.1.0
 Clock     CLOCK_MONOTONIC_RAW, 1 calibration: fine
-Cost      25.3 ns a span x 4 spans = 101 ns, <0.001 % of the time; helper thread
-          150 us of CPU, 0.15 %
-Hooks     1 installed, 1 skipped
+Cost      25.3 ns per span x 4 spans = 101 ns, <0.001 % of the time; helper
+          thread 150 us of CPU, 0.15 %
+Hooks     PyTorch: 1 of 2 installed
           skipped torch.foo: not there
-          installed torch.nn.Module
 Records   27 records: span 4, step 1, loop_begin 1, loop_end 1, epoch_begin 1,
           epoch_end 1, counter 1, mark 1, plan 1, calibration 1, hook 2,
           system 2, name 4, info 4, thread_begin 1, thread_end 1
@@ -30,7 +29,7 @@ Stage                  spans          sum ms         mean ms
 forward                    2          31.000          15.500
 data                       1          10.000          10.000
 callback                   1           3.000           3.000
-(A span inside another counts in both.)
+(Nested spans count in both.)
 
 Proc        pid      rank  end      starts s   lasts s threads   spans    size
    0       4711         -  exited      0.000     0.100       1       4   64 KB
@@ -40,15 +39,15 @@ LOST = """\
 Whole     NO: see Lost below
 Took      100 ms, then it exited
 Holds     1 step, 4 spans, 1 process, 1 thread, 64 KB
-Lost      the recorder of process 0 (pid 4711) met: no space left on the device
-          1,234 records dropped: no room was ready in time (spans by stage:
+Lost      recorder error in process 0 (pid 4711): no space left on the device
+          1,234 records dropped: the buffer was full (spans by stage:
           data 1,000, forward 200)
-          5,000 records from the middle given up at the cap or for a full disk
-          (spans by stage: forward 4,000)
+          5,000 records discarded from the middle (size cap or full disk) (spans
+          by stage: forward 4,000)
           5 spans nested deeper than 63
-          3 names or calibrations found no room
-          1 thread found no room: nothing of what they did is in the run
-Note      2 ends of spans without a beginning: ss_end() was called too often
+          3 names or calibrations did not fit
+          1 thread did not fit: what they did is not in the run
+Note      2 ends without a begin: ss_end() was called too often
 
 """
 
@@ -84,7 +83,7 @@ class InfoText(CommandTest):
             self.make_run(f"run{number}", p=made)
             text = self.check(["info", f"run{number}"], FINE).stdout
             self.assertIn("Whole     NO: see Lost below\n", text, offset)
-            self.assertRegex(text, "\nLost      (the recorder|1) ", offset)
+            self.assertRegex(text, "\nLost      (recorder error|1) ", offset)
 
     def test_what_could_not_be_read(self):
         whole = sample_runs.training()
@@ -94,10 +93,10 @@ class InfoText(CommandTest):
         text = self.info(a=whole.bytes(30_000), b=damaged, c=b"rubbish" * 1000,
                          d=sample_runs.newer())
         self.assertIn("Whole     NO: see Lost below\n", text)
-        for line in ("a.ssp at 24576, 5,424 bytes: the file is cut short",
-                     "b.ssp at 18592, 5,984 bytes: a record makes no sense",
-                     "c.ssp at 0, 7,000 bytes: a header makes no sense",
-                     "d.ssp at 0, 65,536 bytes: can not be opened, or is of a newer version"):
+        for line in ("a.ssp at 24576, 5,424 bytes: the file is truncated",
+                     "b.ssp at 18592, 5,984 bytes: invalid record",
+                     "c.ssp at 0, 7,000 bytes: invalid header",
+                     "d.ssp at 0, 65,536 bytes: cannot be opened, or was written by a newer\n          version"):
             self.assertRegex(text, rf"\n(Lost|    )      {line}\n")
 
     def test_more_losses_than_a_person_reads(self):
@@ -105,7 +104,7 @@ class InfoText(CommandTest):
         for _ in range(15):
             broken.segment(7, 0, 0, 1)  # no such kind of segment
         text = self.info(p=broken)
-        self.assertEqual(text.count("a header makes no sense"), 10)
+        self.assertEqual(text.count("invalid header"), 10)
         self.assertIn("          and 5 more places; --json lists all\n", text)
 
     def test_a_hang_has_a_name(self):
@@ -127,13 +126,27 @@ class InfoText(CommandTest):
         text = self.info(a=sample_runs.training(rank=0), b=sample_runs.training(rank=1, pid=4712),
                          c=sample_runs.hanging(pid=99))
         self.assertIn("Took      100 ms; processes: 2 exited, 1 unknown\n", text)
-        self.assertIn("Holds     2 steps, 11 spans, 3 processes, 3 threads, 192 KB\n", text)
+        self.assertIn("Holds     1 step (2 in 2 loops), 11 spans, 3 processes, 3 threads, 192 KB\n", text)
         self.assertIn("Open      process 2, thread 4712 loader", text)
-        self.assertIn("Cost      25.3 ns a span x 8 spans = 202 ns", text)
-        self.assertIn("Hooks     2 installed, 2 skipped\n"
-                      "          skipped torch.foo: not there\n"
-                      "          installed torch.nn.Module\nRecords", text)
+        self.assertIn("Cost      25.3 ns per span x 8 spans = 202 ns", text)
+        self.assertIn("Hooks     PyTorch: 1 of 2 installed\n"
+                      "          skipped torch.foo: not there\nRecords", text)
         self.assertTrue(text.endswith(RANKS), text)
+
+    def test_hooks_are_counted_by_framework(self):
+        made = sample_runs.process()
+        made.block(0, sample_runs.name(1, b"framework"))
+        targets = (b"torch.nn:Module", b"torch.optim:Adam", b"jax._src:f", b"jaxlib.g:h", b"atexit")
+        made.block(1, sample_runs.mark(sample_runs.at_ms(1), b"torch 2.13.0+cpu", name=1),
+                   *(sample_runs.hook(sample_runs.at_ms(2), target) for target in targets),
+                   sample_runs.hook(sample_runs.at_ms(2), b"torch.foo:bar", b"not there",
+                                    flags=sample_runs.FAILED))
+        groups = ("Hooks     PyTorch 2.13: 2 of 3 installed\n          JAX: 2 of 2 installed\n"
+                  "          other: 1 of 1 installed\n          skipped torch.foo:bar: not there\n")
+        self.assertIn(groups + "Records", self.info(p=made))
+        text = self.check(["info", "--hooks", "run"], FINE, stderr="").stdout
+        self.assertIn(groups + "          installed torch.nn:Module, torch.optim:Adam, jax._src:f, jaxlib.g:h,\n"
+                      "          atexit\n", text)
 
     def test_more_processes_than_a_person_reads(self):
         text = self.info(**{f"p{rank}": sample_runs.training(rank=rank) for rank in range(25)})

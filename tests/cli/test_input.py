@@ -16,10 +16,9 @@ class BadInput(CommandTest):
             self.check([*words, run], DATA, "", f"stepscope {words[0]}: {sentence}\n")
 
     def test_a_run_that_does_not_exist(self):
-        self.check_all("nowhere", "cannot open nowhere: no such run. "
-                                  "A run is the directory that STEPSCOPE_RUN or ss_start() named.")
-        self.check_all("no/where", "cannot open no/where: no such run. "
-                                   "A run is the directory that STEPSCOPE_RUN or ss_start() named.")
+        for word in ("nowhere", "no/where"):
+            self.check_all(word, f"there is no run '{word}', neither here nor in 'stepscope-runs'. "
+                                 "'stepscope list' shows all runs.")
 
     def test_an_empty_name(self):
         for words in COMMANDS:
@@ -28,14 +27,14 @@ class BadInput(CommandTest):
     def test_an_empty_directory(self):
         os.mkdir(self.path("empty"))
         self.check_all("empty", "cannot open empty: not a run: it holds no recording "
-                                "(no .ssp file is in it). Was anything recorded into it?")
+                                "(no .ssp file). Was anything recorded into it?")
 
     def test_a_directory_of_something_else(self):
         os.mkdir(self.path("photos"))
         with open(self.path("photos", "cat.jpg"), "wb") as file:
             file.write(bytes(100_000))
         self.check_all("photos", "cannot open photos: not a run: it holds no recording "
-                                 "(no .ssp file is in it). Was anything recorded into it?")
+                                 "(no .ssp file). Was anything recorded into it?")
 
     def test_a_file_instead_of_a_directory(self):
         with open(self.path("notes.txt"), "wb") as file:
@@ -66,7 +65,7 @@ class BadInput(CommandTest):
     def test_hostile_paths_are_shown_safely(self):
         done = stepscope("info", b"\x1b[2J\n\xff")
         self.assertEqual(done.returncode, DATA)
-        self.assertTrue(done.stderr.startswith("stepscope info: cannot open \ufffd[2J \ufffd: no such"))
+        self.assertTrue(done.stderr.startswith("stepscope info: there is no run '\ufffd[2J \ufffd', "))
         self.assertEqual(done.stderr.count("\n"), 1)
 
 
@@ -117,8 +116,8 @@ class NoPermission(CommandTest):
         self.assertIn("Lost      a.ssp", done.stdout)
         done = self.as_nobody("dump", "run")
         self.assertEqual(done.returncode, FINE)
-        self.assertEqual(done.stderr, "stepscope dump: some of the run could not be read: "
-                                      "'stepscope info' says what.\n")
+        self.assertEqual(done.stderr, "stepscope dump: part of the run could not be read: "
+                                      "'stepscope info' shows which.\n")
 
 
 if __name__ == "__main__":

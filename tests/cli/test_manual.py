@@ -49,6 +49,7 @@ class ManualPages(CommandTest):
                 re.DOTALL).groups()
             self.assertEqual(one_line(page["NAME"]), f"stepscope-{command} - {summary}")
             self.assertEqual(one_line(page["SYNOPSIS"]), usage)
+            self.assertIn(f"stepscope {command}", page["EXAMPLES"])
             self.assertIn(one_line(details), one_line(page["DESCRIPTION"].replace("```", "")))
             self.assertEqual(items(page["OPTIONS"]),
                              dict(re.split(r"\s{2,}", line.strip(), maxsplit=1)
@@ -93,7 +94,7 @@ class ManualPages(CommandTest):
                 self.assertRegex(page[key], rf"\b{name}\b")
 
     def test_pages_are_well_formed(self):
-        for page in sorted(os.listdir(PAGES)):
+        for page in sorted(name for name in os.listdir(PAGES) if name.endswith(".scd")):
             with open(os.path.join(PAGES, page), "rb") as source:
                 try:
                     subprocess.run(["scdoc"], stdin=source, stdout=subprocess.DEVNULL, check=True)

@@ -47,8 +47,8 @@ static struct synth *new_process(void)
     memcpy(header->file_id, "0123456789abcdef", sizeof header->file_id);
     synth_name(synth, 1, "fit", SS_STAGE_OTHER, SS_ROLE_LOOP, SS_SCOPE_NONE, "");
     synth_name(synth, 2, "forward", SS_STAGE_FORWARD, SS_ROLE_NONE, SS_SCOPE_NONE, "Net");
-    synth_name(synth, 3, "on_epoch_end", SS_STAGE_CALLBACK, SS_ROLE_NONE,
-               SS_SCOPE_EPOCH_END, "Checkpoint#2");
+    synth_name(synth, 3, "on_epoch_end", SS_STAGE_CALLBACK, SS_ROLE_NONE, SS_SCOPE_EPOCH_END,
+               "Checkpoint#2");
     synth_name(synth, 4, "loss", SS_STAGE_USER, SS_ROLE_NONE, SS_SCOPE_NONE, "");
     synth_info(synth, "command", "python train.py --name \xc3\xa9 \xff");
     synth_info(synth, "host", "example");
@@ -63,8 +63,7 @@ static void add_training(struct synth *synth, uint32_t lane, uint64_t us)
     static const uint64_t plan[4] = {200, 2, 100, 32};
     static const uint32_t frames[3] = {1, 2, 1};
 
-    synth_text(synth, lane, SS_KIND_THREAD_BEGIN, 0, at_us(us), 4711 + lane, "MainThread",
-               "");
+    synth_text(synth, lane, SS_KIND_THREAD_BEGIN, 0, at_us(us), 4711 + lane, "MainThread", "");
     synth_text(synth, lane, SS_KIND_HOOK, 0, at_us(us), 0, "Model.fit", "");
     synth_plan(synth, lane, at_us(us + 1), plan);
     synth_point(synth, lane, SS_KIND_LOOP_BEGIN, 1, at_us(us + 2), 0);
@@ -77,6 +76,12 @@ static void add_training(struct synth *synth, uint32_t lane, uint64_t us)
             at_us(from + 900),
             (int64_t)step - 1};
         synth_point(synth, lane, SS_KIND_STEP, 0, at_us(from), 32);
+        const struct ss_rec_span layer = {
+            {SS_KIND_SPAN, 1, 3, SS_FLAG_SAMPLED, 2, SS_NEST_OPEN | SS_NEST_OPAQUE},
+            at_us(from + 2),
+            at_us(from + 500),
+            (int64_t)step};
+        synth_full_span(synth, lane, &layer);
         synth_full_span(synth, lane, &span);
         synth_counter(synth, lane, 4, at_us(from + 950), 2.5 / (double)(step + 1));
     }
@@ -161,8 +166,7 @@ static struct synth *make_damaged(void)
     return synth;
 }
 
-static void write_run(const char *golden, const char *name, struct synth *synth,
-                      bool trim)
+static void write_run(const char *golden, const char *name, struct synth *synth, bool trim)
 {
     char dir[4096];
 

@@ -65,12 +65,12 @@ def text_of(results, criteria):
     return "\n".join(lines) + "\n"
 
 
-def write(path, text):
+def put_between(path, begin, end, text):
     with open(path, encoding="utf-8") as file:
-        before, _, rest = file.read().partition(BEGIN)
-    after = rest.partition(END)[2]
+        before, _, rest = file.read().partition(begin)
+    after = rest.partition(end)[2]
     with open(path, "w", encoding="utf-8") as file:
-        file.write(before + BEGIN + "\n" + text + END + after)
+        file.write(before + begin + "\n" + text + end + after)
 
 
 def say(text):
@@ -118,7 +118,7 @@ def main():
     text = text_of(results, criteria)
     say("\n".join(["", *bad, "", text]))
     if chosen.write:
-        write(chosen.write, text)
+        put_between(chosen.write, BEGIN, END, text)
     return 0 if all(one.good >= one.wanted * one.all for one in criteria) else 1
 
 

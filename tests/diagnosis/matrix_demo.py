@@ -24,7 +24,7 @@ def command_of(program, case, steps, truth, faults=()):
 
 
 def fault_words(case, step_ms):
-    """As the command has them; a limit is none of its own. Its loader works beside the loop: as
+    """As the command has them; a limit is none of its own. Its loader works outside the loop thread: as
     much as the loop itself takes is hidden."""
     hidden_ms = case.faults.get("callback", 0) + step_ms
     words = []

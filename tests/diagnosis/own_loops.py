@@ -1,18 +1,18 @@
 """Loops that make their batches or wait in their own code:
 
-    own_loops.py torch|tape generator|body|both|next
-    own_loops.py torch inside|busy
+    own_loops.py torch|tape generator|body|both|next SCALE
+    own_loops.py torch inside|busy SCALE
 
-Prints, as JSON, seconds of each step by this script's own clock: all of it, and in each part."""
+SCALE multiplies the number of steps. Prints, as JSON, seconds of each step by this script's own clock: all of it, and in each part."""
 
 import json
 import os
 import sys
 import time
 
-framework, mode = sys.argv[1:]
-# The supervisor looks at a thread ten times a second, and has to do so 20 times in the forward pass.
-STEPS = 800 if mode in ("inside", "busy") else 250
+framework, mode, scale = sys.argv[1:]
+# The supervisor looks at a thread ten times per second, and has to do so 20 times in the forward pass.
+STEPS = (800 if mode in ("inside", "busy") else 250) * int(scale)
 SLEEP_S = 0.005
 clock = time.perf_counter
 spent = {"generator": 0.0, "body": 0.0, "inside": 0.0}

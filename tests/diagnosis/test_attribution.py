@@ -68,10 +68,10 @@ class Attribution(ReportTest):
         self.assertAlmostEqual(first["explained"], 1, delta=0.15)
         self.assertLess(first["p"], 0.01)
         preempted, = (f for f in report["findings"] if f["id"] == "preempted")
-        self.assertRegex(preempted["evidence"], r"; slow steps go with it \(\d+ % of what they "
-                                                r"take more than fast ones, p [<=] 0\.0\d+\)$")
+        self.assertRegex(preempted["evidence"], r"; slow steps coincide with it \(\d+ % of their "
+                                                r"extra time, p [<=] 0\.0\d+\)$")
         text = " ".join(self.report(run=self.run_name).split())
-        self.assertRegex(text, r"Slow steps go with waiting for a core \(\d+ % of what they take")
+        self.assertRegex(text, r"[Ss]low steps coincide with waiting for a core \(\d+ % of their")
 
     def test_the_part_that_it_explains(self):
         """Half of it is enough to be supported; a tenth goes with them all the same."""
@@ -130,24 +130,24 @@ class Attribution(ReportTest):
     def test_a_drift_names_it(self):
         report, _ = self.judge(wait(1, range(10, 30)), slow=range(10, 30))
         drift, = (f for f in report["findings"] if f["id"] == "drift")
-        self.assertIn("; slow steps go with " + WAIT, drift["evidence"])
+        self.assertIn("; slow steps coincide with " + WAIT, drift["evidence"])
 
     def test_nothing_is_tested_where_there_is_nothing_to_explain(self):
         _, found = self.judge(wait(1), slow=())
         self.assertEqual((found["counters"], found["refused"]),
-                         ([], "steps take hardly more than in their fastest quarter"))
+                         ([], "slow steps take hardly longer than the fastest quarter"))
 
     def test_too_few_windows_are_refused(self):
         """Looks every 2 s are 15 windows in 30 s."""
         run = self.make_run(p=train(), s=scripted.samples(QUIET + [wait(1)], SECONDS, per_s=0.5))
         found = json.loads(self.check(["report", "--json", run], FINE).stdout)["validity"]["attribution"]
         self.assertEqual((found["counters"], found["refused"]),
-                         ([], "no counter has 20 windows of its own"))
+                         ([], "no counter covers 20 windows"))
 
     def test_a_machine_that_nobody_watched(self):
         run = self.make_run(p=train())
         found = json.loads(self.check(["report", "--json", run], FINE).stdout)["validity"]["attribution"]
-        self.assertEqual((found["counters"], found["refused"]), ([], "the machine was not watched"))
+        self.assertEqual((found["counters"], found["refused"]), ([], "system metrics were not collected"))
 
 
 if __name__ == "__main__":

@@ -9,6 +9,8 @@ import subprocess
 import tempfile
 import unittest
 
+from disturbance import is_disturbed
+
 PROGRAM = os.environ["STEPSCOPE_BIN"]
 STEPS = "300"
 MACHINE = {"preempted", "steal", "cgroup-throttled", "swap", "clock-drop", "page-faults", "fresh-memory",
@@ -27,7 +29,7 @@ class FindingsTest(unittest.TestCase):
         env = {key: value for key, value in os.environ.items() if not key.startswith("STEPSCOPE_")}
         done = subprocess.run([PROGRAM, *arguments], cwd=self.folder, env=env, text=True,
                               stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
-                              stderr=subprocess.PIPE, timeout=300, check=False)
+                              stderr=subprocess.PIPE, timeout=1800, check=False)
         self.assertEqual(done.returncode, expect, done.stderr)
         return done
 
@@ -36,11 +38,6 @@ class FindingsTest(unittest.TestCase):
         self.execute("run", "--quiet", "--", PROGRAM, "demo", "--plain", "--hidden", "64",
                      "--batch", "32", "--steps", steps, *words)
         return json.loads(self.execute("report", "--json").stdout)
-
-    @staticmethod
-    def is_disturbed(report):
-        return any(item["level"] == "warn" for item in report["validity"]["items"]
-                   if item["id"] in ("preempted", "others", "steal"))
 
     def found(self, report):
         """What warns, without the machine's own disturbances."""
@@ -54,7 +51,7 @@ class Single(FindingsTest):
         report = self.train(fault)
         found = self.found(report)
         self.assertIn(wanted, [f["id"] for f in found], report["findings"])
-        if not self.is_disturbed(report):
+        if not is_disturbed(report):
             self.assertEqual(found[0]["id"], wanted, report["findings"])
         finding = next(f for f in found if f["id"] == wanted)
         self.assertIn(says, finding["claim"])
@@ -77,7 +74,7 @@ class Single(FindingsTest):
 
     def test_a_pause_that_comes_again(self):
         report = self.train("periodic-pause=25:200ms", steps="500")
-        if not self.is_disturbed(report):
+        if not is_disturbed(report):
             self.assertIn("periodic-pause", [f["id"] for f in report["findings"]])
 
     def test_hogs_beside_it(self):
@@ -87,7 +84,9 @@ class Single(FindingsTest):
 
     def test_too_few_steps(self):
         report = self.train(steps="8")
-        self.assertEqual(report["verdict"], "too-few-steps")
+        if not is_disturbed(report):
+            self.assertEqual(report["verdict"], "too-few-steps")
+        self.assertIn("too-few-steps", [f["id"] for f in report["findings"]])
 
 
 class Pairs(FindingsTest):
@@ -95,7 +94,7 @@ class Pairs(FindingsTest):
         report = self.train("slow-input=30ms", "slow-callback=MetricLog:10ms")
         ids = [f["id"] for f in self.found(report)]
         self.assertLessEqual({"input-bound", "callback-bound"}, set(ids), report["findings"])
-        if not self.is_disturbed(report):
+        if not is_disturbed(report):
             self.assertEqual(set(ids[:2]), {"input-bound", "callback-bound"}, report["findings"])
 
 
@@ -107,12 +106,12 @@ class Command(FindingsTest):
         self.execute("report", "--fail-on", "callback-bound:0.99")
         self.execute("report", "--fail-on", "gc-pauses")
         unseen = self.execute("report", "--fail-on", "gpu-idle:5%").stderr
-        self.assertIn("--fail-on gpu-idle: not observable in this run: ", unseen)
+        self.assertIn("--fail-on gpu-idle: not measurable in this run: ", unseen)
         for wrong in ("nonsense", "gc-pauses:", "gc-pauses:much", "gc-pauses:200%"):
             self.assertIn("--fail-on", self.execute("report", "--fail-on", wrong, expect=2).stderr)
 
     def test_every_finding_is_explained(self):
-        ids = self.execute("explain").stdout.split()
+        ids = [line.split()[0] for line in self.execute("explain").stdout.splitlines()]
         self.assertIn("input-bound", ids)
         for name in ids:
             text = self.execute("explain", name).stdout

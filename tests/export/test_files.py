@@ -52,7 +52,7 @@ class Places(FileTest):
     def test_what_is_there_is_replaced_only_by_force(self):
         self.write("out", "precious")
         self.check(["export", "csv", "run", "out"], USAGE, "",
-                   "stepscope export: 'out' is there already. --force replaces it; or give another "
+                   "stepscope export: 'out' already exists. Use --force to overwrite it, or give another "
                    "name.\n")
         self.assertEqual(self.read("out"), "precious")
         self.check(["export", "csv", "run", "out", "-f"], FINE, "", "")
@@ -68,7 +68,7 @@ class Places(FileTest):
     def test_a_link_that_leads_nowhere_is_there_already(self):
         os.symlink("nothing", self.path("link"))
         said = self.check(["export", "csv", "run", "link"], USAGE, "").stderr
-        self.assertIn("'link' is there already", said)
+        self.assertIn("'link' already exists", said)
         self.assertEqual(self.files(), ["link"])
 
     def test_a_link_stays_a_link(self):
@@ -108,7 +108,7 @@ class Mistakes(FileTest):
 
     def test_an_unknown_format_lists_all(self):
         said = self.complaint("cvs", "run", "out", code=USAGE)
-        self.assertRegex(said, r"\Athere is no format 'cvs' here\. There are csv, csv-spans.*\. "
+        self.assertRegex(said, r"\Aunknown format 'cvs'\. Available: csv, csv-spans.*\. "
                                r"Did you mean 'csv'\?\Z")
         self.assertNotIn("mean", self.complaint("xlsx\x1b[1m", "run", "out", code=USAGE))
 
@@ -120,11 +120,11 @@ class Mistakes(FileTest):
 
     def test_places_where_nothing_can_be_written(self):
         os.mkdir(self.path("folder"))
-        for place, words in (("no/such/out", "No such file or directory. Make its directory first"),
+        for place, words in (("no/such/out", "No such file or directory. Create its directory first"),
                              ("folder", "Is a directory. Give the name of a file in it."),
-                             ("run/p.ssp/out", "Not a directory. Make its directory first"),
+                             ("run/p.ssp/out", "Not a directory. Create its directory first"),
                              ("x" * 255, "File name too long. Give another name."),
-                             ("/dev/full", "No space left on device. Make room, or")):
+                             ("/dev/full", "No space left on device. Free some space, or")):
             said = self.complaint("csv", "run", place, code=DATA)
             self.assertTrue(said.startswith(f"cannot write '{place}': {words}"), said)
         self.assertEqual(self.files(), ["folder"])
@@ -132,8 +132,8 @@ class Mistakes(FileTest):
     @unittest.skipIf(os.geteuid() != 0, "only root can become nobody")
     def test_a_directory_of_somebody_else(self):
         said = self.complaint("csv", "run", "out", code=DATA, user=NOBODY, group=NOBODY)
-        self.assertEqual(said, "cannot write 'out': Permission denied. Give a place where you may "
-                               "write.")
+        self.assertEqual(said, "cannot write 'out': Permission denied. Choose a place where you have "
+                               "write permission.")
 
     def test_a_full_disk_leaves_nothing_and_keeps_what_was_there(self):
         os.mkdir(self.path("disk"))
@@ -146,7 +146,7 @@ class Mistakes(FileTest):
                 self.skipTest("no file system can be mounted here")
             self.assertEqual(done.stdout, f"{DATA}\nout\nold\n")
             self.assertEqual(done.stderr, "stepscope export: cannot write 'disk/out': No space left on "
-                                          "device. Make room, or give a place on another disk.\n")
+                                          "device. Free some space, or choose another disk.\n")
 
     def test_a_file_that_grows_too_large_is_said(self):
         """Also where standard output is that file."""
@@ -170,8 +170,8 @@ class Mistakes(FileTest):
             self.make_run(run, p=made)
             for kind in FORMATS:
                 self.check(["export", kind, run, f"{run}.{kind}"], FINE, "",
-                           f"stepscope export: some of the run is missing: 'stepscope info {run}' says "
-                           "what.\n")
+                           f"stepscope export: part of the run is missing: 'stepscope info {run}' shows "
+                           "which.\n")
 
     def test_files_that_are_no_run(self):
         self.assertIn("is one file of a run", self.complaint("csv", "run/p.ssp", "out", code=DATA))
@@ -244,7 +244,7 @@ class Terminals(FileTest):
     def test_bytes_are_nothing_for_a_terminal(self):
         code, shown = self.on_terminal("perfetto", "run", "-")
         self.assertEqual(code, USAGE)
-        self.assertIn("perfetto is nothing for a terminal", shown)
+        self.assertIn("refusing to write perfetto to a terminal", shown)
 
     def test_rows_on_a_terminal_have_no_bar_among_them(self):
         code, shown = self.on_terminal("csv-spans", "long", "-", env=self.LATE)

@@ -25,9 +25,9 @@ PATIENCE_S = 60
 HELD_BACK_S = 0.1       # records younger than that wait (include/stepscope/reader.h)
 CLOCK_NS = 2 * 1000     # how far the clock of a run may move while it is read: tests/record/test_clock.py
 PIPE_BYTES = 65536
-SAID = "stepscope export: the run is still being written: this is what it had until now.\n"
+SAID = "stepscope export: the run is still being recorded: exported what it has so far.\n"
 # A busy machine may leave the recorder without room, since this training does nothing but record.
-DROPPED = "stepscope export: some of the run is missing: 'stepscope info runs/latest' says what.\n"
+DROPPED = "stepscope export: part of the run is missing: 'stepscope info runs/latest' shows which.\n"
 
 
 class Training:

@@ -17,7 +17,7 @@ TICKS_PER_S = 3_000_000_000
 
 TRAIN, EVAL, FAILED, APPENDED = 1, 2, 4, 128
 
-# Kinds of section 5 that a test names.
+# Kinds of format 5 that a test names.
 SPAN, PERTURBED, LOST = 1, 14, 20
 
 

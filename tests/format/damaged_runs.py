@@ -1,4 +1,4 @@
-"""Damage of every sort that section 8 of docs/format.md names, and killed processes."""
+"""Damage of every sort that docs/format.md names (format 8), and killed processes."""
 
 import struct
 
@@ -219,7 +219,7 @@ def cuttable():
     return process
 
 
-# Sizes to which the file above is cut: around every border that rules 1 to 5 know.
+# Sizes to which the file above is cut: around every border that format 8.1 to 8.5 know.
 CUTS = [1024, 1025, 8191, 8192, 8193, 16383, 16384, 16385, 20000, 24575, 24576, 24577,
         32768, 60000, 65535, 65536, 65537, 65599, 65600, 65601, 65631, 65632, 65633,
         65696, 65700, 65727, 65728, 65760, 65823, 65824, 65855, 65856, 65951, 65952,

@@ -21,6 +21,8 @@ import time
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
+import unpacker
+
 # 1. A run
 
 
@@ -46,6 +48,7 @@ UNIT = 32
 BLOCKS = 7
 MAX_LANES = 7 * 65536
 MAX_DEPTH = 63
+WHOLE_MACHINE = 2**64 - 1
 
 FILE_MAGIC = b"stepscop"
 SEGMENT_MAGIC = 0x47455353
@@ -101,7 +104,7 @@ def unpack(layout, data, offset):
 
 
 class FileHeader:
-    """The fields of section 2.1 that a reader needs."""
+    """The fields of format 2.1 that a reader needs."""
 
     def __init__(self, data):
         self.__dict__.update(unpack(FILE_HEADER, data, 0))
@@ -115,7 +118,7 @@ class FileHeader:
         return self.beat0_ticks, self.beat0_ns
 
     def horizon(self):
-        """Rule 5: no record can be later than this. None: there is no such limit."""
+        """Format 8.5: no record can be later than this. None: there is no such limit."""
         if self.beats == 0 or self.paused:
             return None
         latest = max(self.end_ticks, self.beat0_ticks, self.beat1_ticks, self.start_ticks)
@@ -139,12 +142,12 @@ HEAD = struct.Struct("<BBHHBB")
 
 @dataclass
 class Record:
-    """A record that was read, or the end that rule 8 gives to an open span."""
+    """A record that was read, or the end that format 8.8 gives to an open span."""
 
     kind: "Kind"
     head: Head
     fields: dict
-    time: int = 0  # ticks, as rule 6 has them
+    time: int = 0  # ticks, as format 8.6 has them
     tid: int = 0
     owner: int = 0
 
@@ -166,7 +169,7 @@ ROLES = ["none", "update", "train_call", "jit_call", "eval_call", "epoch", "user
 SCOPES = ["none", "batch_begin", "batch_end", "epoch_begin", "epoch_end", "train_begin",
           "train_end"]
 FLAGS = ["train", "eval", "failed", "estimate", "perturbed", "overlay", "producer",
-         "appended", "unfinished"]
+         "appended", "unfinished", "sampled"]
 UNFINISHED = 1 << 8
 
 
@@ -184,7 +187,7 @@ def flag_words(flags):
 
 @dataclass
 class Kind:
-    """A line of section 5: fewest units, fields, and where the lengths of texts are."""
+    """A line of format 5: fewest units, fields, and where the lengths of texts are."""
 
     word: str
     units: int
@@ -315,10 +318,10 @@ class Lane:
 
 
 class Process:
-    """One file, read by the rules of section 8.
+    """One file, read by the rules of format 8.
 
     `given_up` are the offsets of segments that changed hands while they were read; `dead`
-    forces the answer of rule 9.
+    forces the answer of format 8.9.
     """
 
     def __init__(self, data, given_up=(), dead=None):
@@ -327,7 +330,8 @@ class Process:
         self.losses = []
         self.lanes = {}
         self.header = None
-        if not self.read_header():
+        self.damaged = self.unreadable = set()
+        if not self.unpack() or not self.read_header():
             return
         self.find_segments()
         for number in sorted(self.lanes):
@@ -335,7 +339,7 @@ class Process:
         control = self.lanes[0].records if 0 in self.lanes else []
         self.names = Names(control)
         self.clock = Clock(self.header, control)
-        self.dead = has_ended(self.header) if dead is None else dead
+        self.dead = self.is_packed or (has_ended(self.header) if dead is None else dead)
         for lane in self.lanes.values():
             self.end_open_spans(lane)
             set_owners(lane)
@@ -345,36 +349,60 @@ class Process:
         end = min(end, len(self.data))
         self.losses.append(Loss(kind, offset, max(end - offset, 0)))
 
-    # Rule 1
+    # Format 11.4
+
+    def unpack(self):
+        self.is_packed = unpacker.is_packed(self.data)
+        self.stored_bytes = len(self.data)
+        if not self.is_packed:
+            return True
+        if unpacker.image_bytes(self.data) is None:
+            self.lose("truncated", 0, len(self.data))
+            return False
+        image = unpacker.Image(self.data)
+        self.data, self.damaged, self.unreadable = image.data, image.damaged, image.unreadable
+        return True
+
+    def lose_file(self, kind):
+        self.losses.append(Loss(kind, 0, self.stored_bytes))
+
+    # Format 8.1
 
     def read_header(self):
         size = len(self.data)
         if size < HEADER_BYTES:
-            self.lose("truncated", 0, size)
+            self.lose_file("truncated")
             return False
         header = FileHeader(self.data)
         if (header.magic != FILE_MAGIC or header.segment_bytes != SEGMENT_BYTES
                 or header.block_bytes != BLOCK_BYTES
                 or header.inline_offset != INLINE_OFFSET):
-            self.lose("header", 0, size)
+            self.lose_file("header")
             return False
         if header.min_reader > VERSION:
-            self.lose("file", 0, size)
+            self.lose_file("file")
             return False
         self.header = header
         self.horizon = header.horizon()
         return True
 
-    # Rules 2 to 4
+    # Format 8.2 to 8.4
 
     def find_segments(self):
         """Finds the lanes, and where the records of each of them are."""
-        self.add_directory(0, 0)
-        directories = {0}
+        directories = set()
+        if 0 in self.damaged:
+            self.lose("header", 0, SEGMENT_BYTES)
+        else:
+            self.add_directory(0, 0)
+            directories.add(0)
         for offset in range(SEGMENT_BYTES, len(self.data), SEGMENT_BYTES):
             end = offset + SEGMENT_BYTES
             if len(self.data) - offset < SEGMENT_HEADER_BYTES:
                 self.lose("truncated", offset, end)
+                continue
+            if offset in self.unreadable:
+                self.lose("header", offset, end)
                 continue
             if not any(self.data[offset:offset + SEGMENT_HEADER_BYTES]):
                 continue
@@ -386,7 +414,8 @@ class Process:
                 continue
             elif kind == SEGMENT_DIRECTORY:
                 first = header["lane"]
-                if first % BLOCKS != 0 or first >= MAX_LANES or first in directories:
+                if (first % BLOCKS != 0 or first >= MAX_LANES or first in directories
+                        or offset in self.damaged):
                     self.lose("header", offset, end)
                     continue
                 directories.add(first)
@@ -431,12 +460,16 @@ class Process:
     def lane(self, number):
         return self.lanes.setdefault(number, Lane(number))
 
-    # Rules 5 and 6
+    # Format 8.5 and 8.6
 
     def read_lane(self, lane):
         if lane.block is not None:
             self.read_records(lane, lane.block + INLINE_OFFSET, lane.block + BLOCK_BYTES)
         for _, segment in sorted(lane.segments.items()):
+            if segment.offset in self.damaged:
+                self.lose("records", segment.offset + SEGMENT_HEADER_BYTES,
+                          segment.offset + SEGMENT_BYTES)
+                continue
             self.read_records(lane, segment.offset + SEGMENT_HEADER_BYTES,
                               segment.offset + SEGMENT_BYTES)
         now = self.header.start_ticks
@@ -513,7 +546,7 @@ class Process:
             fields["frames"] = list(struct.unpack_from(form, self.data, at))
         return Record(kind, head, fields)
 
-    # Rule 8
+    # Format 8.8
 
     def open_spans(self, lane):
         """The entries of the stack that count, as (start, head), outermost first."""
@@ -569,7 +602,7 @@ def set_owners(lane):
         record.tid, record.owner = tid, owner
 
 
-# Rule 9
+# Format 8.9
 
 
 def has_ended(header):
@@ -639,7 +672,7 @@ class Run:
         return cls(files, dead)
 
     def merged(self):
-        """Rule 7: every record as (ns, process, lane, place, record), in order."""
+        """Format 8.7: every record as (ns, process, lane, place, record), in order."""
         records = []
         for index, process in enumerate(self.processes):
             for number, lane in process.lanes.items():
@@ -677,6 +710,8 @@ def json_object(process, time_ns, index, lane, record):
                       scope=word(SCOPES, fields["scope"]))
     if kind == "system":
         line["state"] = word(SYSTEM_STATES, head.flags)
+        if fields["subject"] == WHOLE_MACHINE:
+            fields["subject"] = None
     fields.pop("ticks", None)
     for edge in ("start", "end"):
         if edge + "_ticks" in fields:

@@ -57,7 +57,9 @@ def missing(what):
     raise unittest.SkipTest(what)
 
 
-class AgreementTest(unittest.TestCase):
+class Comparison(unittest.TestCase):
+    """Reads runs both ways; whatever differs is noted, and fails the test at its end."""
+
     def setUp(self):
         if not os.access(TOOL, os.X_OK):
             missing(f"no tool at {TOOL}: build it, or set STEPSCOPE_BIN")
@@ -131,6 +133,8 @@ class AgreementTest(unittest.TestCase):
         if len(self.differences) == known:
             self.compare(run, f"mutants {min(batch)} to {max(batch)} of {what}, together")
 
+
+class AgreementTest(Comparison):
     def record(self, run, *arguments):
         program = record_program()
         if program is None:

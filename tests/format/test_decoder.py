@@ -108,8 +108,8 @@ class RecordsTest(unittest.TestCase):
 
     def test_flags_are_words_in_the_order_of_their_bits(self):
         flags = column(made("every_word_and_flag"), "flags", kind="span")
-        self.assertEqual(flags[:9], [[flag] for flag in decoder.FLAGS])
-        self.assertEqual(flags[9:16], [[]] * 7)
+        self.assertEqual(flags[:10], [[flag] for flag in decoder.FLAGS])
+        self.assertEqual(flags[10:16], [[]] * 6)
         self.assertEqual(flags[20], decoder.FLAGS)
 
     def test_longer_records_and_unknown_kinds_are_read_over(self):
@@ -147,7 +147,7 @@ class RecordsTest(unittest.TestCase):
 
 
 class TimeTest(unittest.TestCase):
-    """Section 6. The spans of these runs end at T, T + 1, T + 2, T + 3, T + 10, ..."""
+    """Format 6. The spans of these runs end at T, T + 1, T + 2, T + 3, T + 10, ..."""
 
     def ends(self, run_name):
         run = made(run_name)
@@ -203,7 +203,7 @@ class TimeTest(unittest.TestCase):
 
 
 class SegmentsTest(unittest.TestCase):
-    """Rules 1 to 4."""
+    """Format 8.1 to 8.4."""
 
     def test_files_that_are_no_process_files_are_lost_as_a_whole(self):
         run = made("no_process_files")
@@ -285,7 +285,7 @@ class SegmentsTest(unittest.TestCase):
 
 
 class BadRecordsTest(unittest.TestCase):
-    """Rule 5."""
+    """Format 8.5."""
 
     def assert_bad(self, *bad, **header):
         for one in bad:
@@ -353,7 +353,7 @@ class BadRecordsTest(unittest.TestCase):
 
 
 class OrderTest(unittest.TestCase):
-    """Rules 6 and 7."""
+    """Format 8.6 and 8.7."""
 
     def test_time_never_goes_back_in_a_lane(self):
         run = lane_of(frame(1, 1, b"", b""), spans(T + 10, 1), span(T + 1, T + 2, 7),
@@ -379,7 +379,7 @@ class OrderTest(unittest.TestCase):
 
 
 class OpenSpansTest(unittest.TestCase):
-    """Rule 8. The stack of these runs was begun at T + 10, T + 20 and T + 30."""
+    """Format 8.8. The stack of these runs was begun at T + 10, T + 20 and T + 30."""
 
     def unfinished(self, run_name):
         return [(line["start_ns"] - T, line["end_ns"] - T, line["time_ns"] - T)
@@ -445,7 +445,7 @@ class OpenSpansTest(unittest.TestCase):
 
 
 class LifeTest(unittest.TestCase):
-    """Rule 9."""
+    """Format 8.9."""
 
     def header_of_this_process(self, **changes):
         now = time.clock_gettime_ns(time.CLOCK_MONOTONIC_RAW)

@@ -12,7 +12,7 @@ BUILD = os.environ["STEPSCOPE_BUILD"]
 PROGRAM = os.environ.get("STEPSCOPE_BIN", os.path.join(BUILD, "stepscope"))
 PYTHON = os.environ.get("STEPSCOPE_FRAMEWORKS_PYTHON", "")
 HERE = os.path.dirname(os.path.abspath(__file__))
-PATIENCE_S = 300
+PATIENCE_S = 1800  # for what takes a minute alone, beside eight busy processes
 
 
 @unittest.skipUnless(PYTHON, "STEPSCOPE_FRAMEWORKS_PYTHON does not say which Python has frameworks")

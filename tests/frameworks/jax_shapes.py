@@ -6,6 +6,7 @@ import hashlib
 import os
 import sys
 import threading
+import time
 from contextlib import nullcontext
 from functools import partial
 
@@ -58,6 +59,36 @@ def plain():
         weights, loss = train_step(weights, X, Y)
         if step % 10 == 9:
             (float, np.asarray, jax.block_until_ready, jax.device_get)[step // 10](loss)
+
+
+def timed_by_clock(steps, is_awaited):
+    """Prints what a step takes by the clock, as a progress bar would, without compilation."""
+    weights, x = jnp.eye(96), jnp.ones((96, 96))
+
+    @jax.jit
+    def train_wide(weights):
+        return weights - 0.1 * jax.grad(lambda w: jnp.mean(jnp.tanh(x @ w @ w) ** 2))(weights)
+
+    weights = train_wide(weights)
+    start = time.perf_counter()
+    for step in range(1, steps):
+        weights = train_wide(weights)
+        if is_awaited(step):
+            jax.block_until_ready(weights)
+    jax.block_until_ready(weights)
+    print((time.perf_counter() - start) / (steps - 1) * 1e9)
+
+
+def never_waits():
+    timed_by_clock(4000, lambda step: False)
+
+
+def waits_at_the_end():
+    timed_by_clock(300, lambda step: False)
+
+
+def waits_seldom():
+    timed_by_clock(1000, lambda step: step % 100 == 99)
 
 
 def optax_adam():
@@ -164,6 +195,25 @@ def separate():
             for _ in range(5):
                 loss = eval_step(weights, X, Y)
             float(loss)
+
+
+def gradient_twice():
+    """Gradients of two batches, added up and applied by a function of its own."""
+    weights = WEIGHTS
+    gradient, apply = jax.jit(jax.grad(loss_of)), jax.jit(descend)
+    for _ in range(100):
+        first, second = gradient(weights, X, Y), gradient(weights, -X, Y)
+        weights = apply(weights, jax.tree.map(jnp.add, first, second))
+        float(weights["out"][0, 0])
+
+
+def loss_twice():
+    """It is looked at before and after each update."""
+    weights = WEIGHTS
+    for _ in range(100):
+        before = eval_step(weights, X, Y)
+        weights, loss = train_step(weights, X, Y)
+        float(eval_step(weights, X, Y) - before)
 
 
 def evaluation():

@@ -4,6 +4,7 @@ Prints for each case what came out, to be compared bit by bit. An epoch has 10 b
 rows. Works on every backend; the cases that need TensorFlow are those of TENSORFLOW."""
 
 import hashlib
+import itertools
 import json
 import os
 import sys
@@ -14,6 +15,7 @@ import keras
 import numpy as np
 
 BATCHES, BATCH = 10, 16
+widths = itertools.count(16)  # models of one size, trained by one line, would be one training of parts
 
 
 class Predicts(keras.callbacks.Callback):
@@ -69,7 +71,7 @@ def make_two_devices():
 
 def make_model(*first, **compiled):
     made = keras.Sequential([
-        keras.layers.Input((8,)), *first, keras.layers.Dense(16, activation="relu"),
+        keras.layers.Input((8,)), *first, keras.layers.Dense(next(widths), activation="relu"),
         keras.layers.BatchNormalization(), keras.layers.Dropout(0.2), keras.layers.Dense(1)])
     made.compile("adam", "mse", **compiled)
     return made

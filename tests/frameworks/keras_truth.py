@@ -4,6 +4,7 @@ PLACE...
 One loop for each place. Prints for each of them how long it slept, by its own clock, in the
 order of time; by the name of the span where there is one. An epoch has 10 batches of 16 rows."""
 
+import itertools
 import json
 import os
 import sys
@@ -19,6 +20,7 @@ from keras_fit import make_two_devices
 
 BATCHES, BATCH, EPOCHS = 10, 16, 8
 DELAYS_MS = 0, 1, 5, 20
+widths = itertools.count(16)  # models of one size, trained by one line, would be one training of parts
 
 slept = {}
 turn = 0
@@ -111,7 +113,7 @@ class SlowInference(keras.layers.Layer):
 
 def make_model(*first, **compiled):
     made = keras.Sequential([
-        keras.layers.Input((8,)), *first, keras.layers.Dense(16, activation="relu"),
+        keras.layers.Input((8,)), *first, keras.layers.Dense(next(widths), activation="relu"),
         keras.layers.Dense(1)])
     made.compile("adam", "mse", **compiled)
     return made

@@ -63,6 +63,7 @@ class Notebook:
             self.count = mmap.mmap(file.fileno(), COUNT)
         # Sockets in this folder: no ports that somebody else may have.
         self.manager = KernelManager(transport="ipc", ip=os.path.abspath("kernel"))
+        self.manager.shutdown_wait_time = PATIENCE_S
         self.manager.start_kernel()
         self.connect()
 
@@ -82,15 +83,16 @@ class Notebook:
         self.manager.shutdown_kernel()
 
     def cell(self, code, at_output=lambda: None, fails=False):
-        """What the cell printed, and last what kind of error it ended with."""
+        """What the cell printed or showed, and last what kind of error it ended with."""
         printed = []
 
         def take(message):
             content = message["content"]
             if message["msg_type"] == "stream":
                 printed.append(content["text"])
-                at_output()
-            elif message["msg_type"] == "execute_result":
+                if len(printed) == 1:  # a kernel may send one line in pieces
+                    at_output()
+            elif message["msg_type"] in ("execute_result", "display_data"):
                 printed.append(content["data"]["text/plain"])
             elif message["msg_type"] == "error":
                 printed.append(content["ename"])

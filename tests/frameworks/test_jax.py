@@ -28,6 +28,27 @@ class Shapes(FrameworkTest):
         for name in ("float", "array", "block_until_ready", "device_get"):
             self.assertEqual(counts["", name], 1)
 
+    def check_clock(self, shape, steps):
+        """Steps take in the mean what the clock says, also where calls return before their work is done."""
+        by_clock = float(self.hooked("jax_shapes.py", shape).stdout)
+        report = self.report()
+        found = report["steps"]
+        self.assertEqual(found["count"], steps)
+        self.assertTrue(found["asynchronous"])
+        self.assert_near((found["warmup_ns"] + found["steady"]["total_ns"]) / (steps - found["left_out"]),
+                         by_clock, 0.2, 0, shape)
+        return report
+
+    def test_a_loop_that_never_waits(self):
+        report = self.check_clock("never_waits", 4000)
+        self.assertNotEqual(report["steps"]["warmup_class"], "too_few")
+
+    def test_loops_that_wait_seldom_have_a_verdict(self):
+        for shape, steps in ("waits_at_the_end", 300), ("waits_seldom", 1000):
+            report = self.check_clock(shape, steps)
+            self.assertNotIn(report["verdict"], ("too-few-steps", "no-steps"))
+            self.assertLess(report["steps"]["missing"], 20)
+
     def test_optax_and_donated_buffers(self):
         report, counts = self.train("optax_adam", [STEPS])
         self.assertEqual(counts["update", "call"], STEPS)
@@ -59,6 +80,12 @@ class Shapes(FrameworkTest):
         self.assertEqual(counts["eval_step", "call"], 15)
         self.assertGreater(report["books"]["eval_ns"], 0)
 
+    def test_what_gives_new_parameters_makes_the_steps(self):
+        _, counts = self.train("gradient_twice", [100])
+        self.assertEqual((counts["loss_of", "call"], counts["descend", "call"]), (200, 100))
+        _, counts = self.train("loss_twice", [100])
+        self.assertEqual((counts["eval_step", "call"], counts["train_step", "call"]), (200, 100))
+
     def test_evaluation_that_is_more_frequent_than_training(self):
         report, counts = self.train("evaluation", [STEPS])
         self.assertEqual(counts["eval_step", "call"], 60)
@@ -89,7 +116,7 @@ class Shapes(FrameworkTest):
         self.assertEqual(max(times, key=times.get), "compile")
         storm = next(found for found in report["findings"] if found["id"] == "retrace-storm")
         self.assertIn("train_step is compiled again and again", storm["claim"])
-        self.assertIn("11 times in 12 steps", storm["evidence"])
+        self.assertIn("12 times in 12 steps", storm["evidence"])
 
     def test_each_look_into_an_array_is_a_wait(self):
         report, _ = self.train("looks", [], source="none")

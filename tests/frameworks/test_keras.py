@@ -6,7 +6,7 @@ from keras_checks import TWO, KerasTest, loops_of, names_of
 
 CASES = {  # how many steps each loop of a case has
     "arrays": [20], "weighted": [20], "generator": [10], "workers": [20], "one_worker": [20],
-    "eager": [20], "predicts": [10], "stops": [20], "evaluates": [20], "again": [20, 20, 20],
+    "eager": [20], "predicts": [10], "stops": [20], "evaluates": [20], "again": [60],
     "tf_data": [20], "prefetch": [20], "unknown": [20], "three_steps": [3], "four": [20],
     "seven": [20], "four_endless": [24], "classes": [20], "noise": [20], "xla": [20],
     "by_hand": [10], "by_hand_two": [10], "fitted_two": TWO, "mirrored": [20],
@@ -32,7 +32,10 @@ class Matrix(KerasTest):
         self.check_windows()
         self.check_evaluation(report, by_case)
         self.check_compilation(report, by_case)
-        self.check_records([loop["name"] for loop in loops].count("fit"))
+        again = by_case["again"][0]  # fit of the same model
+        self.assertEqual((again["steps"]["parts"], again["plan"]["steps"]), (3, 60))
+        self.assertEqual([epoch["steps"] for epoch in again["epochs"]], [10] * 6)
+        self.check_records(sum(loop["steps"]["parts"] for loop in loops if loop["name"] == "fit"))
 
     def check_plan(self, loop):
         plan = loop["plan"]

@@ -37,8 +37,13 @@ class Backends(KerasTest):
                 self.assertGreater(loop["stages"][stage]["total_ns"], 0, stage)
 
     def test_jax(self):
-        for loop in self.check("jax"):
+        loops = self.check("jax")
+        for loop in loops:
             self.assertGreater(loop["stages"]["compute"]["total_ns"], 0)
+            self.assertTrue(loop["steps"]["asynchronous"])
+        # An epoch ends with a wait for all of its batches, which is theirs.
+        self.assertGreater(loops[0]["stages"]["sync"]["total_ns"], 0)
+        self.assertGreater(loops[0]["steps"]["steady"]["window_steps"], 1)
 
     def test_steps_per_execution_of_jax(self):
         """The last call of an epoch has fewer batches than it may have."""

@@ -73,7 +73,7 @@ class Seeds(KerasTest):
         elif seed == "function_retraces":
             self.assertGreaterEqual(names_of(report)["train_step.trace"]["count"], 12)
             self.assertGreater(stages["compile"]["share"], 0.3)
-        else:  # ten were watched by another profiler: they are in no statistics
+        else:  # ten were watched by another profiler: they are excluded from statistics
             self.assertEqual((seed, report["steps"]["left_out"]), ("function_profiled", 10 + 1))
 
     def check_callbacks(self, seed, report):

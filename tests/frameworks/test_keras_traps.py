@@ -1,10 +1,14 @@
 """Keras beside what may get into a recorder's way: errors, signals, forks, threads, other
 profilers."""
 
+import glob
+import json
+import os
 import re
 import signal
 import unittest
 
+from framework import PROGRAM
 from keras_checks import KerasTest, loops_of, names_of
 
 
@@ -33,7 +37,7 @@ class Errors(KerasTest):
 
 
 TRAPS = {  # steps of each loop
-    "fork": [20], "threads": [20, 20], "tensorboard": [20], "profiled": [10] * 5,
+    "fork": [20], "threads": [20, 20], "tensorboard": [20], "profiled": [50],
     "nested": [20], "processes": [20], "gone": [10],
 }
 
@@ -52,10 +56,17 @@ class Traps(KerasTest):
         self.assertEqual([loop["stages"]["data"] for loop in reports["threads"]["loops"]],
                          [None, None])
         self.assertIn("two loops", reports["threads"]["not_measured"][0]["reason"])
-        # Batches that TensorFlow's profiler watched are in no statistics.
+        # Batches that TensorFlow's profiler watched are excluded from statistics.
         self.assertEqual(reports["tensorboard"]["steps"]["left_out"], 3)
-        self.assertEqual([loop["steps"]["left_out"] for loop in loops_of(reports["profiled"])],
-                         [10, 0, 10, 10, 0])
+        profiled, = loops_of(reports["profiled"])  # five calls of fit of one model
+        self.assertEqual((profiled["steps"]["parts"], profiled["steps"]["left_out"]), (5, 30))
+        self.assertEqual([step["counted"] for step in self.steps_of("profiled")],
+                         [False] * 10 + [True] * 10 + [False] * 20 + [True] * 10)
+
+    def steps_of(self, case):
+        run, = glob.glob(os.path.join(self.folder, "many", "*-" + case))
+        return [json.loads(line) for line in self.execute(
+            [PROGRAM, "report", "--json", "--steps", run]).stdout.splitlines()]
 
 
 if __name__ == "__main__":

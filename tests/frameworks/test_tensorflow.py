@@ -9,7 +9,7 @@ CASES = {  # steps of each loop, and what makes them
     "traced_before": ([60], "train calls"), "whole_epoch": ([60], "train calls"),
     "over_iterator": ([60], "train calls"), "without_optimizer": ([60], "train calls"),
     "two_optimizers": ([60], "optimizer updates"), "two_functions": ([60, 60], "train calls"),
-    "saves": ([60], "train calls"),
+    "saves": ([60], "train calls"), "redefined": ([60, 60], "train calls"),
     "mirrored": ([20], "train calls"), "mirrored_otherwise": ([20], "train calls"),
     "mirrored_by_keyword": ([20], "train calls"),
     "mirrored_central": ([20], "train calls"), "mirrored_function": ([60], "train calls"),

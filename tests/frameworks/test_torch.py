@@ -5,7 +5,7 @@ import json
 import statistics
 import unittest
 
-from framework import FrameworkTest, counts_of, last_line, spans_of
+from framework import PYTHON, FrameworkTest, counts_of, last_line, spans_of
 from truth import MOST_NS, PART, TruthTest
 
 
@@ -31,6 +31,15 @@ class Shapes(TruthTest):
         self.assertEqual(self.calls_by_step("DataLoader", "forward", "backward", "step", "zero_grad"),
                          24 * [{"DataLoader": 1, "forward": 1, "backward": 1, "zero_grad": 1,
                                 "step": 2}])  # of optimizer and scheduler
+
+    def test_a_traceback_before_the_first_step_is_followed_by_two_lines(self):
+        script = ("import torch\nmodel = torch.nn.Linear(2, 2)\nmodel(torch.ones(1, 2)).sum().backward()\n"
+                  "model(torch.ones(1, 3))\n")
+        command = self.recording([PYTHON, "-c", script])
+        command.remove("--quiet")
+        self.assertRegex(self.execute(command, expect=1).stderr,
+                         r"\nRuntimeError: .*\nstepscope: .* exited with 1 after .*\n"
+                         r"more\s+stepscope report \S+\n\Z")
 
     def test_accumulation(self):
         report, counts = self.train("accumulation", [12])

@@ -5,6 +5,7 @@ import unittest
 
 from framework import FrameworkTest, last_line
 
+EPOCHS = "4"
 MAKE_MS, REST_MS, STEPS = 36, 4, 80  # two workers are still four times slower than the loop
 SLACK = 0.25  # of a step: what a sleep on a busy machine is longer by
 
@@ -32,8 +33,8 @@ class Samples(FrameworkTest):
                           for loop in loops_of(report)], [(250, 4000), (32, 32 * 128)])
         found = finding_of(report, "overhead-bound")
         self.assertIsNotNone(found, report["findings"])
-        self.assertRegex(found["evidence"], r"a batch of 16 takes .*, one of 128 .*: as an "
-                                            r"indication, .* a step and .* a sample")
+        self.assertRegex(found["evidence"], r"a batch of 16 computes in .*, one of 128 in .*: "
+                                            r"roughly .* per step plus .* per sample$")
         self.assertNotIn("overhead-bound", report["unobservable"])
 
     def test_kinds_of_batches(self):
@@ -83,7 +84,24 @@ class Workers(FrameworkTest):
         for workers in (1, 2):
             self.assertNotIn("give the DataLoader workers", findings[workers]["advice"])
             self.assertRegex(findings[workers]["evidence"],
-                             r"\d of %d workers were making one on average" % workers)
+                             r"\d of %d workers were busy on average" % workers)
+
+
+class InMemory(FrameworkTest):
+    """Tensors in memory: to hand a batch over takes a worker longer than to make it takes the loop."""
+
+    def step_ns(self, kind):
+        return last_line(self.plain("torch_in_memory.py", kind, EPOCHS))["step_ns"]
+
+    def test_the_advice_makes_it_faster_where_workers_would_not(self):
+        self.hooked("torch_in_memory.py", "samples", EPOCHS)
+        found = finding_of(self.report(), "input-bound")
+        self.assertIn("index tensors in memory with all indices of the batch", found["advice"])
+        self.assertIn("do not use num_workers", found["advice"])
+        self.assertNotRegex(found["advice"], r"num_workers=|would take")
+        pairs = [(self.step_ns("batches"), self.step_ns("samples")) for _ in range(3)]
+        self.assertLess(min(batches for batches, _ in pairs),
+                        min(samples for _, samples in pairs), pairs)
 
 
 if __name__ == "__main__":

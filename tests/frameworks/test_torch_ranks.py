@@ -1,10 +1,11 @@
 """PyTorch with two ranks on gloo, started by torchrun: one run, with books for each rank."""
 
 import json
+import os
 import statistics
 import unittest
 
-from framework import HERE, PYTHON
+from framework import HERE, PYTHON, FrameworkTest
 from truth import TruthTest
 
 KINDS = ("ddp", "fsdp2", "async")
@@ -81,6 +82,16 @@ class Ranks(TruthTest):
         self.assertGreater(len(guessed), STEPS)
         names = {r["name"] for r in spans if "estimate" not in r["flags"]}
         self.assertLessEqual({"all_reduce", "wait"}, names)
+
+
+class Spawned(FrameworkTest):
+    def test_ranks_are_told_by_init_process_group(self):
+        self.hooked("torch_spawn.py", os.path.join(self.folder, "rendezvous"))
+        report = self.report()
+        self.assertEqual(sorted((loop["rank"], loop["steps"]["count"]) for loop in report["loops"]),
+                         [(0, 30), (1, 30)])
+        self.assertEqual((report["job"]["ranks"], report["job"]["world"]), (2, 2))
+        self.assertEqual(report["job"]["missing_count"], 0)
 
 
 if __name__ == "__main__":

@@ -1,10 +1,11 @@
 """PyTorch in scripts that fork, are interrupted, patch it, or start recording late."""
 
+import json
 import os
 import signal
 import unittest
 
-from framework import BUILD, PROGRAM, FrameworkTest, counts_of
+from framework import BUILD, PROGRAM, FrameworkTest, counts_of, last_line
 
 
 class Traps(FrameworkTest):
@@ -55,12 +56,19 @@ class Traps(FrameworkTest):
         _, report = self.trap("only_in_a_child", [3])
         self.assertEqual(report["steps"]["warmup_class"], "too_few")
 
-    def test_an_optimizer_of_the_script_needs_marks(self):
-        _, report = self.trap("own_updates", [])
-        self.assertNotIn("latency-tail", [found["id"] for found in report["findings"]])
-        text = " ".join(self.execute([PROGRAM, "report", self.runs + "/latest"]).stdout.split())
-        self.assertIn("no optimizer of the framework made a step: add `import stepscope` to the script and "
-                      "`stepscope.step()` as the first line in the body of its loop", text)
+    def test_gradients_make_steps_unless_marks_do(self):
+        done, report = self.trap("by_hand_then_in_places", [40, 160])
+        loops = {loop["steps"]["source"]: loop for loop in report["loops"]}
+        self.assertEqual(loops["gradients"]["steps"]["count"], 160)
+        self.assertGreater(loops["gradients"]["stages"]["backward"]["total_ns"], 0)
+        true = last_line(done)
+        # The last one comes after the last step: it is the run's, and makes the loop no longer.
+        self.assert_near(report["books"]["eval_ns"], true["eval"] * 1e9, 0.1, 5e6, "evaluation")
+        inside = loops["optimizer updates"]["books"]["eval_ns"]
+        self.assert_near(inside, 0.75 * true["eval"] * 1e9, 0.1, 5e6, "evaluation between steps")
+        printed = self.execute([PROGRAM, "report", "--steps", "--json", self.runs + "/latest"]).stdout
+        waits = [json.loads(line)["stages_ns"].get("data", 0) for line in printed.splitlines()]
+        self.assert_near(sum(waits), true["data"] * 1e9, 0.25, 20e6, "transformations")
         _, report = self.trap("marked_updates", [120])
         self.assertEqual(report["steps"]["source"], "step marks")
         for stage in ("forward", "backward"):
@@ -75,7 +83,8 @@ class Traps(FrameworkTest):
         *found, run = done.stdout.split()
         self.assertEqual(found, ["20", "True"])
         self.runs = os.path.dirname(os.path.join(self.folder, run))
-        marks = [(r["name"], r["text"]) for r in self.records() if r["kind"] == "mark"]
+        marks = [(r["name"], r["text"]) for r in self.records()
+                 if r["kind"] == "mark" and r["name"] != "framework"]
         self.assertEqual(marks, [("asynchronous device", "cuda")])
         self.assertTrue(self.report()["steps"]["asynchronous"])
         seeds = 2  # that the loader draws, one an epoch
@@ -87,7 +96,8 @@ class Traps(FrameworkTest):
 
     def test_reasons_to_compile_again(self):
         _, report = self.trap("compile_again", [24])
-        marks = [r["text"] for r in self.records() if r["kind"] == "mark"]
+        marks = [r["text"] for r in self.records()
+                 if r["kind"] == "mark" and r["name"] == "recompile"]
         self.assertEqual(len(marks), 2, marks)
         for text, reason in zip(marks, ("size mismatch", "number == 2.0")):
             self.assertIn("scaled (", text)

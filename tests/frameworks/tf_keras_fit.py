@@ -4,6 +4,7 @@ Prints for each case what came out, to be compared bit by bit. An epoch has 10 b
 rows."""
 
 import hashlib
+import itertools
 import json
 import os
 import sys
@@ -30,6 +31,7 @@ class Counts(keras.callbacks.Callback):
 
 
 keras.utils.set_random_seed(1)
+widths = itertools.count(16)  # models of one size, trained by one line, would be one training of parts
 inputs = np.random.rand(160, 8).astype("float32")
 targets = np.random.rand(160, 1).astype("float32")
 
@@ -41,7 +43,7 @@ def generate():
 
 def make_model():
     return keras.Sequential([
-        keras.layers.Input((8,)), keras.layers.Dense(16, activation="relu"),
+        keras.layers.Input((8,)), keras.layers.Dense(next(widths), activation="relu"),
         keras.layers.Dropout(0.2), keras.layers.Dense(1)])
 
 

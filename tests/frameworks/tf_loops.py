@@ -61,6 +61,25 @@ def eager():
     return task
 
 
+def redefined():
+    """By the same name, for another task."""
+    task = Task()
+
+    @tf.function
+    def train_step(x, y):
+        return task.step(x, y)
+
+    task.loop(train_step)
+    other = Task()
+
+    @tf.function
+    def train_step(x, y):
+        return other.step(x, y)
+
+    other.loop(train_step)
+    return other
+
+
 def function():
     task = Task()
     task.loop(tf.function(task.step))

@@ -3,7 +3,7 @@
     torch_loop.py PLACE[,PLACE...] DELAY_MS[,DELAY_MS...] [STEPS [EPOCHS]]
 
 Each pair of a place and a delay is a loop with a model of its own. Prints JSON: a digest of the weights,
-and of each loop its place and delay, seconds by stage of each step, seconds outside of steps."""
+and of each loop its place and delay, seconds by stage of each step, seconds outside steps."""
 
 import hashlib
 import json

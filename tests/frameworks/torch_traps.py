@@ -94,13 +94,13 @@ def three_steps():
     assert torch.nn.Module.__call__ is mine
 
 
-def own_updates(begin_step=lambda: None):
+def own_updates(begin_step=lambda: None, steps=120):
     """Without an optimizer of torch."""
     import torch
 
     weight = torch.zeros(8, requires_grad=True)
     net = torch.nn.Linear(8, 1)
-    for _ in range(120):
+    for _ in range(steps):
         begin_step()
         loss = net(weight).sum()
         weight.grad = None
@@ -113,6 +113,59 @@ def marked_updates():
     import stepscope
 
     own_updates(stepscope.step)
+
+
+def by_hand_then_in_places():
+    """A loop without an optimizer; then one with modules in its dataset, a loop that counts labels and an
+    evaluation that makes its own batches. Prints how long those took."""
+    import json
+
+    import torch
+    from torch.utils.data import DataLoader, Dataset
+
+    seconds = {"data": 0.0, "eval": 0.0}
+    own_updates(steps=160)
+
+    class Jitter(torch.nn.Module):
+        def forward(self, x):
+            time.sleep(0.002)
+            return x + 0.1
+
+    class Pictures(Dataset):
+        jitter = Jitter()
+
+        def __len__(self):
+            return 40
+
+        def __getitem__(self, index):
+            start = time.perf_counter()
+            x = self.jitter(self.jitter(torch.ones(8)))
+            seconds["data"] += time.perf_counter() - start
+            return x, index % 2
+
+    net = torch.nn.Linear(8, 2)
+
+    @torch.no_grad()
+    def estimate_loss():
+        start = time.perf_counter()
+        for _ in range(10):
+            net(torch.ones(4, 8))
+            time.sleep(0.003)
+        seconds["eval"] += time.perf_counter() - start
+
+    loader = DataLoader(Pictures(), 2)
+    sum(len(labels) for _, labels in loader)
+    seconds["data"] = 0.0
+    optimizer = torch.optim.SGD(net.parameters(), lr=0.1)
+    for epoch in range(2):
+        for number, (x, y) in enumerate(loader):
+            optimizer.zero_grad()
+            torch.nn.functional.cross_entropy(net(x), y).backward()
+            optimizer.step()
+            if number % 10 == 9:
+                estimate_loss()
+        del epoch
+    print(json.dumps(seconds))
 
 
 def many_tiny_steps():
@@ -146,7 +199,7 @@ def notebook():
 def profiled():
     """The profiler is known by a name from before the recording. It is on from the middle of step 5 to that
     of step 10; then, in a run of its own, already before it, up to the middle of step 3. Prints how many
-    steps of each are in no statistics."""
+    steps of each are excluded from statistics."""
     from torch.profiler import ProfilerActivity, profile
 
     import stepscope

@@ -1,4 +1,4 @@
-"""Compares what was found with what a script timed itself, inside of the same calls: whatever else the
+"""Compares what was found with what a script timed itself, inside the same calls: whatever else the
 machine does meanwhile is in both. Where it happens between the two clocks it is not, so that the quarter
 of steps or calls that agrees best has to agree; a hook that is wrong is wrong in all of them."""
 

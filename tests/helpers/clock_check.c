@@ -4,13 +4,14 @@
  *
  * Prints
  *     clock C events N narrow N worst_ns N last_worst_ns N calibrations N
- * where an event's error is how far its converted time lies outside of its bracket; narrow: events
- * with a bracket of at most 500 ns; last: events in the last second. Fails if an event is missing. */
-#include "clock_events.h"
-
-#include "stepscope/reader.h"
+ * where an event's error is how far its converted time lies outside its bracket; narrow: events
+ * with a bracket of at most 500 ns; last: events in the last second. Fails if an event is
+ * missing. */
 #include <stdio.h>
 #include <stdlib.h>
+
+#include "clock_events.h"
+#include "stepscope/reader.h"
 
 enum { NARROW_NS = 500 };
 
@@ -50,8 +51,7 @@ static uint64_t number_of(struct ss_text text)
 }
 
 /* Compares all entries of a thread; returns how many records it found for them. */
-static uint64_t compare_lane(size_t lane, const struct clock_entry *entries,
-                             uint64_t count)
+static uint64_t compare_lane(size_t lane, const struct clock_entry *entries, uint64_t count)
 {
     struct ss_cursor *cursor = ss_cursor_new(run, lane);
     struct ss_record record;
@@ -59,11 +59,9 @@ static uint64_t compare_lane(size_t lane, const struct clock_entry *entries,
 
     while (cursor && ss_cursor_next(cursor, &record)) {
         const bool is_mark = record.kind == SS_KIND_MARK;
-        if (!is_mark &&
-            (record.kind != SS_KIND_SPAN || record.flags & SS_FLAG_UNFINISHED))
+        if (!is_mark && (record.kind != SS_KIND_SPAN || record.flags & SS_FLAG_UNFINISHED))
             continue;
-        const uint64_t number =
-            is_mark ? number_of(record.u.text.a) : (uint64_t)record.u.arg;
+        const uint64_t number = is_mark ? number_of(record.u.text.a) : (uint64_t)record.u.arg;
         if (number >= count)
             continue; /* was just being recorded */
         found++;
@@ -87,8 +85,8 @@ static bool compare_thread(unsigned thread)
         if (ss_run_lane(run, lane)->tid == area->thread[thread].tid)
             found = compare_lane(lane, &area->entries[thread * capacity], count);
     if (found != 2 * count)
-        printf("thread %u: %llu of %llu records were found\n", thread,
-               (unsigned long long)found, (unsigned long long)(2 * count));
+        printf("thread %u: %llu of %llu records were found\n", thread, (unsigned long long)found,
+               (unsigned long long)(2 * count));
     return found == 2 * count;
 }
 
@@ -121,11 +119,9 @@ int main(int argc, char **argv)
     for (unsigned i = 0; i < CLOCK_THREADS; i++)
         all = compare_thread(i) && all;
     const struct ss_process *process = ss_run_process(run, 0);
-    printf(
-        "clock %u events %llu narrow %llu worst_ns %lld last_worst_ns %lld calibrations %u\n",
-        process->clock, (unsigned long long)totals.events,
-        (unsigned long long)totals.narrow, (long long)totals.worst_ns,
-        (long long)totals.last_worst_ns, process->calibrations);
+    printf("clock %u events %llu narrow %llu worst_ns %lld last_worst_ns %lld calibrations %u\n",
+           process->clock, (unsigned long long)totals.events, (unsigned long long)totals.narrow,
+           (long long)totals.worst_ns, (long long)totals.last_worst_ns, process->calibrations);
     ss_run_close(run);
     return all ? 0 : 1;
 }

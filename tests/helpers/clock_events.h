@@ -1,6 +1,6 @@
-/* What clock_writer and clock_check share: for each event, the readings of CLOCK_MONOTONIC_RAW right
- * before and right after the call that recorded it. The true time lies between them, however long
- * the thread was interrupted. */
+/* What clock_writer and clock_check share: for each event, the readings of CLOCK_MONOTONIC_RAW
+ * right before and right after the call that recorded it. The true time lies between them, however
+ * long the thread was interrupted. */
 #ifndef TESTS_CLOCK_EVENTS_H
 #define TESTS_CLOCK_EVENTS_H
 
@@ -30,8 +30,7 @@ struct clock_area {
         uint32_t tid;
         uint32_t reserved[13];
     } thread[CLOCK_THREADS];
-    struct clock_entry
-        entries[]; /* those of the first thread, then those of the second */
+    struct clock_entry entries[]; /* those of the first thread, then those of the second */
 };
 
 /* Maps the file and says how many entries it has for each thread; NULL on failure. */
@@ -41,12 +40,10 @@ static inline struct clock_area *clock_area_map(const char *path, uint64_t *capa
     const int fd = open(path, O_RDWR | O_CLOEXEC);
     void *area = MAP_FAILED;
 
-    if (fd >= 0 && fstat(fd, &st) == 0 &&
-        (size_t)st.st_size > sizeof(struct clock_area)) {
+    if (fd >= 0 && fstat(fd, &st) == 0 && (size_t)st.st_size > sizeof(struct clock_area)) {
         const size_t size = (size_t)st.st_size;
         area = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
-        *capacity = (size - sizeof(struct clock_area)) / sizeof(struct clock_entry) /
-                    CLOCK_THREADS;
+        *capacity = (size - sizeof(struct clock_area)) / sizeof(struct clock_entry) / CLOCK_THREADS;
     }
     if (fd >= 0)
         close(fd);

@@ -4,13 +4,13 @@
  *
  * Two threads record one of each every INTERVAL_US microseconds; BUSY more threads do nothing but
  * take the processors away from them and from the recorder's helper thread. */
-#include "clock_events.h"
-
-#include "stepscope/recorder.h"
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/syscall.h>
+
+#include "clock_events.h"
+#include "stepscope/recorder.h"
 
 static struct clock_area *area;
 static uint64_t capacity;
@@ -47,8 +47,10 @@ static void *record(void *argument)
 
 static void *keep_busy(void *unused)
 {
-    for (volatile uint64_t i = 0;; i++) {
-    }
+    volatile uint64_t count = 0;
+
+    for (;;)
+        count = count + 1;
     return unused;
 }
 

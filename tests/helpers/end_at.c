@@ -1,6 +1,7 @@
-/* Loaded into a program that writes files: sends it the signal END_WITH when it calls the function END_AT
- * for the first time, before that does anything. With END_PARENT its parent gets the signal, and must see to it
- * that the program ends. fsync() is where a file is written and not yet in its place; it does nothing here. */
+/* Loaded into a program that writes files: sends it the signal END_WITH when it calls the function
+ * END_AT for the first time, before that does anything. With END_PARENT its parent gets the signal,
+ * and must see to it that the program ends. fsync() is where a file is written and not yet in its
+ * place; it does nothing here. */
 #include <fcntl.h>
 #include <signal.h>
 #include <stdbool.h>

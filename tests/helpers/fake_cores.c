@@ -1,5 +1,5 @@
-/* Loaded before libc: all threads may use the cores that the file FAKE_CORES lists, one a line, whenever they
- * are asked for. */
+/* Loaded before libc: all threads may use the cores that the file FAKE_CORES lists, one a line,
+ * whenever they are asked for. */
 #include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>

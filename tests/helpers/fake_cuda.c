@@ -1,9 +1,10 @@
-/* A library with the symbols of CUDA's driver, for machines without a GPU. It plays a device that does what
- * it is told to one after the other: fake_cuda_work() queues work that takes so long, an event happens
- * when all that was queued before it is done. Time is that of the machine.
+/* A library with the symbols of CUDA's driver, for machines without a GPU. It plays a device that
+ * does what it is told to one after the other: fake_cuda_work() queues work that takes so long, an
+ * event happens when all that was queued before it is done. Time is that of the machine.
  *
- * The other functions whose names begin with fake_cuda_ are for scripts: to wait, to make a function fail,
- * to begin a capture, which any other use of events breaks, and to ask what happened. */
+ * The other functions whose names begin with fake_cuda_ are for scripts: to wait, to make a
+ * function fail, to begin a capture, which any other use of events breaks, and to ask what
+ * happened. */
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdlib.h>
@@ -63,8 +64,7 @@ static int64_t later(int64_t a, int64_t b)
 static int answer(const char *function)
 {
     calls++;
-    return failing && strcmp(failing, function) == 0 && fails_after-- <= 0 ? failure
-                                                                           : SUCCESS;
+    return failing && strcmp(failing, function) == 0 && fails_after-- <= 0 ? failure : SUCCESS;
 }
 
 void fake_cuda_work(int64_t ns)
@@ -117,9 +117,8 @@ int fake_cuda_is_broken(void)
 
 int cuCtxGetCurrent(void **out)
 {
-    if (context < 0) {
+    if (context < 0)
         return NOT_INITIALIZED;
-    }
     *out = (void *)(intptr_t)context;
     return answer("cuCtxGetCurrent");
 }
@@ -150,8 +149,8 @@ int cuEventQuery(void *event)
 int cuEventElapsedTime(float *ms, void *first, void *last)
 {
     const struct event *from = first, *to = last;
-    is_broken = is_broken || from->ns == 0 || to->ns == 0 || now_ns() < from->ns ||
-                now_ns() < to->ns;
+    is_broken =
+        is_broken || from->ns == 0 || to->ns == 0 || now_ns() < from->ns || now_ns() < to->ns;
     *ms = (float)((double)(to->ns - from->ns) / 1e6);
     return answer("cuEventElapsedTime");
 }

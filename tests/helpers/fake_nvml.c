@@ -1,5 +1,5 @@
-/* A library with the symbols of NVML, for machines without a GPU. What it answers stands in the file
- * that FAKE_NVML names, read again at every call, so that a test can change it on the way:
+/* A library with the symbols of NVML, for machines without a GPU. What it answers stands in the
+ * file that FAKE_NVML names, read again at every call, so that a test can change it on the way:
  *
  *     count.0 2               GPUs
  *     utilization.0 40        answer of a call for GPU 0; utilization_memory.0 is the second one
@@ -8,8 +8,8 @@
  *                             there is an empty file of that name with ".hangs" behind it
  *     pid.0 42                a process on GPU 0, with users.0 bytes (-1: not told)
  *
- * init and count are calls like the others, for GPU 0. With FAKE_NVML_OLD it is a version that lacks
- * some functions. */
+ * init and count are calls like the others, for GPU 0. With FAKE_NVML_OLD it is a version that
+ * lacks some functions. */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdint.h>
@@ -52,10 +52,8 @@ int nvmlDeviceGetPowerUsage(void *device, unsigned *out);
 int nvmlDeviceGetEnforcedPowerLimit(void *device, unsigned *out);
 int nvmlDeviceGetTemperature(void *device, int sensor, unsigned *out);
 int nvmlDeviceGetPcieThroughput(void *device, int which, unsigned *out);
-int nvmlDeviceGetComputeRunningProcesses(void *device, unsigned *count,
-                                         struct process_1 *out);
-int nvmlDeviceGetComputeRunningProcesses_v3(void *device, unsigned *count,
-                                            struct process_3 *out);
+int nvmlDeviceGetComputeRunningProcesses(void *device, unsigned *count, struct process_1 *out);
+int nvmlDeviceGetComputeRunningProcesses_v3(void *device, unsigned *count, struct process_3 *out);
 
 static void read_script(char out[SCRIPT_SIZE])
 {
@@ -217,8 +215,7 @@ int nvmlDeviceGetTemperature(void *device, int sensor, unsigned *out)
     return sensor == 0 ? answer_unsigned("temperature", device, out) : INVALID_ARGUMENT;
 }
 
-static int processes(void *device, unsigned *count, unsigned *pid,
-                     unsigned long long *used)
+static int processes(void *device, unsigned *count, unsigned *pid, unsigned long long *used)
 {
     long long found, bytes = 0;
     const unsigned places = *count;
@@ -232,15 +229,13 @@ static int processes(void *device, unsigned *count, unsigned *pid,
     return places < *count ? INSUFFICIENT_SIZE : SUCCESS;
 }
 
-int nvmlDeviceGetComputeRunningProcesses(void *device, unsigned *count,
-                                         struct process_1 *out)
+int nvmlDeviceGetComputeRunningProcesses(void *device, unsigned *count, struct process_1 *out)
 {
     return processes(device, count, &out->pid, &out->used);
 }
 
 #ifndef FAKE_NVML_OLD
-int nvmlDeviceGetComputeRunningProcesses_v3(void *device, unsigned *count,
-                                            struct process_3 *out)
+int nvmlDeviceGetComputeRunningProcesses_v3(void *device, unsigned *count, struct process_3 *out)
 {
     return processes(device, count, &out->pid, &out->used);
 }

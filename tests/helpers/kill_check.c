@@ -7,13 +7,13 @@
  * for all threads together: calls that had returned, spans that these had ended, what came back,
  * what the recorder counted as dropped, what had been recorded by calls that had not yet returned,
  * and spans that were open. */
-#include "kill_pattern.h"
-
-#include "stepscope/reader.h"
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+#include "kill_pattern.h"
+#include "stepscope/reader.h"
 
 struct level {
     unsigned name, flags, nest;
@@ -68,13 +68,12 @@ static void begin(struct replay *replay, const struct kill_call *call, bool is_s
                (SS_STAGE_IS_CLOSED(stage) ? SS_NEST_CLOSED : 0u) |
                (stage == SS_STAGE_USER ? 0u : SS_NEST_OPAQUE);
     }
-    replay->stack[depth] =
-        (struct level){.name = call->name,
-                       .flags = call->flags,
-                       .nest = nest,
-                       .start_known = is_switch && replay->last_end_known,
-                       .start_ns = replay->last_end_ns,
-                       .first_child_ns = INT64_MAX};
+    replay->stack[depth] = (struct level){.name = call->name,
+                                          .flags = call->flags,
+                                          .nest = nest,
+                                          .start_known = is_switch && replay->last_end_known,
+                                          .start_ns = replay->last_end_ns,
+                                          .first_child_ns = INT64_MAX};
 }
 
 /* Is `record` the span that is open at this depth? Flags of the call that ends it come on top. */
@@ -94,8 +93,7 @@ static void check_span(const struct replay *replay, unsigned depth, unsigned fla
              record->depth, record->nest, record->flags);
     if (record->start_ns < level->start_ns ||
         (level->start_known && record->start_ns != level->start_ns))
-        fail(replay, "it began %lld ns off",
-             (long long)(record->start_ns - level->start_ns));
+        fail(replay, "it began %lld ns off", (long long)(record->start_ns - level->start_ns));
     if (record->start_ns > level->first_child_ns)
         fail(replay, "it began after a span inside it");
     if (record->end_ns < record->start_ns || record->end_ns < replay->last_end_ns)
@@ -145,8 +143,8 @@ static void begin_up_to(struct replay *replay, uint64_t calls)
 
 /* What the lane shows as open must be what the thread had open after the calls that returned, or
  * after the one that it was in when it died. */
-static void check_open(struct replay *replay, uint64_t returned,
-                       const struct ss_record *open, size_t count, bool dropped)
+static void check_open(struct replay *replay, uint64_t returned, const struct ss_record *open,
+                       size_t count, bool dropped)
 {
     if (replay->calls > returned + 1)
         fail(replay, "only %llu calls had returned", (unsigned long long)returned);
@@ -156,15 +154,13 @@ static void check_open(struct replay *replay, uint64_t returned,
         if (count == replay->depth + 1 && next->verb == KILL_BEGIN)
             begin_up_to(replay, returned + 1);
     }
-    const struct kill_call *last =
-        &KILL_CALL[(replay->calls + KILL_CALLS - 1) % KILL_CALLS];
+    const struct kill_call *last = &KILL_CALL[(replay->calls + KILL_CALLS - 1) % KILL_CALLS];
     const bool under_way = replay->calls == returned + 1;
     /* Inside a switch the old span may be gone and the new one not yet there; inside an end whose
      * span was dropped, the span may still be there. */
     if (under_way && last->verb == KILL_SWITCH && count + 1 == replay->depth)
         replay->depth--;
-    if (under_way && dropped && count > 0 && count >= replay->depth &&
-        count <= replay->depth + 1)
+    if (under_way && dropped && count > 0 && count >= replay->depth && count <= replay->depth + 1)
         return;
     if (count != replay->depth)
         fail(replay, "%zu spans are open, not %u", count, replay->depth);
@@ -229,8 +225,7 @@ static size_t lane_of(uint32_t tid)
     return 0;
 }
 
-static void check_thread(const struct kill_area *area, unsigned thread,
-                         struct totals *totals)
+static void check_thread(const struct kill_area *area, unsigned thread, struct totals *totals)
 {
     struct ss_record open[SS_STACK_DEPTH];
     struct replay replay = {.thread = thread, .last_end_ns = INT64_MIN};

@@ -4,12 +4,13 @@
 #ifndef TESTS_KILL_PATTERN_H
 #define TESTS_KILL_PATTERN_H
 
-#include "stepscope/recorder.h"
 #include <fcntl.h>
 #include <stdatomic.h>
 #include <stddef.h>
 #include <sys/mman.h>
 #include <unistd.h>
+
+#include "stepscope/recorder.h"
 
 enum { KILL_THREADS = 4, KILL_NAMES = 7, KILL_LEVELS = 3 };
 
@@ -28,9 +29,8 @@ static const struct {
     const char *text;
     enum ss_stage stage;
 } KILL_NAME[KILL_NAMES] = {
-    {"step", SS_STAGE_USER},         {"data", SS_STAGE_DATA},
-    {"forward", SS_STAGE_FORWARD},   {"backward", SS_STAGE_BACKWARD},
-    {"callback", SS_STAGE_CALLBACK}, {"log", SS_STAGE_SYNC},
+    {"step", SS_STAGE_USER},         {"data", SS_STAGE_DATA},         {"forward", SS_STAGE_FORWARD},
+    {"backward", SS_STAGE_BACKWARD}, {"callback", SS_STAGE_CALLBACK}, {"log", SS_STAGE_SYNC},
     {"save", SS_STAGE_CHECKPOINT},
 };
 
@@ -65,9 +65,9 @@ static inline int64_t kill_argument(unsigned thread, uint64_t call)
 static inline struct kill_area *kill_area_map(const char *path)
 {
     const int fd = open(path, O_RDWR | O_CLOEXEC);
-    void *area = fd < 0 ? MAP_FAILED
-                        : mmap(NULL, sizeof(struct kill_area), PROT_READ | PROT_WRITE,
-                               MAP_SHARED, fd, 0);
+    void *area =
+        fd < 0 ? MAP_FAILED
+               : mmap(NULL, sizeof(struct kill_area), PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
     if (fd >= 0)
         close(fd);
     return area == MAP_FAILED ? NULL : area;

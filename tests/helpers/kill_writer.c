@@ -2,16 +2,18 @@
  *
  *     kill_writer RUN AREA burst|flood
  *
+ * RUN is a directory, or - for the one that the environment names.
+ *
  * burst: all threads record as fast as they can for some segments, then give the recorder's helper
  * thread time to catch up, so that nothing is dropped. flood: without pause. */
-#include "kill_pattern.h"
-
 #include <pthread.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/syscall.h>
 #include <time.h>
+
+#include "kill_pattern.h"
 
 enum { ROUNDS_A_BURST = 600, PAUSE_NS = 25000000 };
 
@@ -70,19 +72,19 @@ int main(int argc, char **argv)
         return 2;
     }
     flood = strcmp(argv[3], "flood") == 0;
-    const struct ss_options options = {.dir = argv[1], .rank = -1};
+    const bool is_given = strcmp(argv[1], "-") != 0;
+    const struct ss_options options = {.dir = is_given ? argv[1] : NULL, .rank = -1};
     if (ss_start(&options) != 0) {
         fprintf(stderr, "kill_writer: %s\n", ss_status());
         return 1;
     }
     for (unsigned i = 0; i < KILL_NAMES; i++)
-        names[i] = ss_intern(KILL_NAME[i].text, KILL_NAME[i].stage, SS_ROLE_NONE,
-                             SS_SCOPE_NONE, NULL);
+        names[i] =
+            ss_intern(KILL_NAME[i].text, KILL_NAME[i].stage, SS_ROLE_NONE, SS_SCOPE_NONE, NULL);
     pthread_barrier_init(&barrier, NULL, KILL_THREADS);
     atomic_store(&area->ready, 1);
     for (int i = 0; i < KILL_THREADS; i++)
-        if (pthread_create(&threads[i], NULL, record, (void *)(uintptr_t)&numbers[i]) !=
-            0)
+        if (pthread_create(&threads[i], NULL, record, (void *)(uintptr_t)&numbers[i]) != 0)
             return 1;
     pthread_join(threads[0], NULL);
     return 0;

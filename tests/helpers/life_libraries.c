@@ -1,6 +1,4 @@
 /* Scenes of life_writer: the recorder inside shared objects that come and go. */
-#include "life.h"
-
 #include <dlfcn.h>
 #include <pthread.h>
 #include <semaphore.h>
@@ -8,6 +6,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>
+
+#include "life.h"
 
 enum { ROUNDS = 50, ALLOCATORS = 4 };
 
@@ -45,10 +45,8 @@ static int plugin_comes_and_goes(char **arguments)
         must(dlclose(plugin) == 0, "dlclose");
         sem_post(&closed);
         pthread_join(thread, NULL);
-        if (i == 5 || i == ROUNDS) {
-            dprintf(STDOUT_FILENO, "mappings %ld, %ld KB\n", mappings(),
-                    status_number("VmSize:"));
-        }
+        if (i == 5 || i == ROUNDS)
+            dprintf(STDOUT_FILENO, "mappings %ld, %ld KB\n", mappings(), status_number("VmSize:"));
     }
     say(ROUNDS * 20L, 0, 0);
     return 0;
@@ -61,8 +59,7 @@ static int copies_side_by_side(char **arguments)
     void *plugin = dlopen(arguments[1], RTLD_NOW | RTLD_LOCAL);
     void (*begin)(uint32_t, unsigned) = loaded(shared, "ss_begin");
     void (*end)(unsigned, int64_t) = loaded(shared, "ss_end");
-    record_function *record =
-        (record_function *)(uintptr_t)loaded(plugin, "plugin_record");
+    record_function *record = (record_function *)(uintptr_t)loaded(plugin, "plugin_record");
     for (int i = 0; i < 30; i++) {
         begin(0, 0);
         record_spans(1);
@@ -98,9 +95,8 @@ static void *allocate(void *unused)
 static int allocate_everywhere(char **arguments)
 {
     pthread_t threads[ALLOCATORS];
-    for (int i = 0; i < ALLOCATORS; i++) {
+    for (int i = 0; i < ALLOCATORS; i++)
         pthread_create(&threads[i], NULL, allocate, NULL);
-    }
     for (int i = 0; i < 10; i++) {
         void *plugin = dlopen(arguments[0], RTLD_NOW | RTLD_LOCAL);
         pid_t child = fork();
@@ -111,9 +107,8 @@ static int allocate_everywhere(char **arguments)
         must_exit_with(child, 0);
         dlclose(plugin);
     }
-    for (int i = 0; i < ALLOCATORS; i++) {
+    for (int i = 0; i < ALLOCATORS; i++)
         pthread_join(threads[i], NULL);
-    }
     return 0;
 }
 

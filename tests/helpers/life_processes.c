@@ -1,7 +1,4 @@
 /* Scenes of life_writer: fork, clone, exec, and how a process ends. */
-#include "life.h"
-
-#include "stepscope/recorder.h"
 #include <fcntl.h>
 #include <pthread.h>
 #include <signal.h>
@@ -16,6 +13,9 @@
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
+
+#include "life.h"
+#include "stepscope/recorder.h"
 
 enum { RECORDERS = 3, GENERATIONS = 3, CHILDREN = 3 };
 
@@ -35,8 +35,7 @@ static int leaf(char **unused)
 static int fork_with_open_spans(char **unused)
 {
     (void)unused;
-    ss_name name =
-        ss_intern("open", SS_STAGE_CALLBACK, SS_ROLE_NONE, SS_SCOPE_NONE, NULL);
+    ss_name name = ss_intern("open", SS_STAGE_CALLBACK, SS_ROLE_NONE, SS_SCOPE_NONE, NULL);
     ss_begin(name, 0);
     ss_begin(name, 0);
     record_spans(100);
@@ -87,9 +86,8 @@ static int fork_from_a_thread(char **unused)
     (void)unused;
     pthread_t recorders[RECORDERS], forker;
     static atomic_long counts[RECORDERS];
-    for (int i = 0; i < RECORDERS; i++) {
+    for (int i = 0; i < RECORDERS; i++)
         pthread_create(&recorders[i], NULL, record_until_enough, &counts[i]);
-    }
     pthread_create(&forker, NULL, fork_many, NULL);
     pthread_join(forker, NULL);
     atomic_store(&enough, true);
@@ -116,9 +114,8 @@ static int fork_100_times(char **unused)
         }
         record_spans(1);
     }
-    for (int i = 0; i < 100; i++) {
+    for (int i = 0; i < 100; i++)
         must_exit_with(children[i], 0);
-    }
     say(105, 0, 0);
     return 0;
 }
@@ -135,9 +132,8 @@ static void family(int generations)
             exit(0);
         }
     }
-    for (int i = 0; generations > 0 && i < CHILDREN; i++) {
+    for (int i = 0; generations > 0 && i < CHILDREN; i++)
         must_exit_with(children[i], 0);
-    }
 }
 
 static int fork_generations(char **unused)
@@ -204,9 +200,8 @@ static int fork_while_interning(char **unused)
 {
     (void)unused;
     pthread_t interners[RECORDERS];
-    for (int i = 0; i < RECORDERS; i++) {
+    for (int i = 0; i < RECORDERS; i++)
         pthread_create(&interners[i], NULL, intern_until_enough, NULL);
-    }
     for (int i = 0; i < 50; i++) {
         pid_t child = fork();
         if (child == 0) {
@@ -216,9 +211,8 @@ static int fork_while_interning(char **unused)
         must_exit_with(child, 0);
     }
     atomic_store(&enough, true);
-    for (int i = 0; i < RECORDERS; i++) {
+    for (int i = 0; i < RECORDERS; i++)
         pthread_join(interners[i], NULL);
-    }
     return 0;
 }
 
@@ -275,9 +269,8 @@ static int daemonise(char **arguments)
             say_no_file();
             _exit(0);
         }
-        for (int fd = 0; fd < 1024; fd++) {
+        for (int fd = 0; fd < 1024; fd++)
             close(fd);
-        }
         must(chdir("/") == 0, "chdir");
         record_spans(20);
         must(open("/dev/null", O_RDONLY) == STDIN_FILENO, "descriptor 0 is free");
@@ -295,26 +288,22 @@ static int daemonise(char **arguments)
 static int end_with_threads(char **arguments)
 {
     int fd = open(arguments[1], O_RDWR | O_CREAT | O_TRUNC, 0600);
-    must(fd >= 0 && ftruncate(fd, sizeof(atomic_long[RECORDERS])) == 0,
-         "the file of counts");
-    atomic_long *counts = mmap(NULL, sizeof(atomic_long[RECORDERS]),
-                               PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+    must(fd >= 0 && ftruncate(fd, sizeof(atomic_long[RECORDERS])) == 0, "the file of counts");
+    atomic_long *counts =
+        mmap(NULL, sizeof(atomic_long[RECORDERS]), PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
     for (int i = 0; i < RECORDERS; i++) {
         pthread_t thread;
         pthread_create(&thread, NULL, record_until_enough, &counts[i]);
     }
-    for (int i = 0; i < RECORDERS; i++) {
-        while (atomic_load(&counts[i]) < 20000) {
+    for (int i = 0; i < RECORDERS; i++)
+        while (atomic_load(&counts[i]) < 20000)
             sched_yield();
-        }
-    }
-    if (strcmp(arguments[0], "exit") == 0) {
+    if (strcmp(arguments[0], "exit") == 0)
         exit(5);
-    } else if (strcmp(arguments[0], "_exit") == 0) {
+    else if (strcmp(arguments[0], "_exit") == 0)
         _exit(6);
-    } else if (strcmp(arguments[0], "abort") == 0) {
+    else if (strcmp(arguments[0], "abort") == 0)
         abort();
-    }
     return 1;
 }
 

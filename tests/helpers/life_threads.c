@@ -1,7 +1,4 @@
 /* Scenes of life_writer: threads that come, go and are cancelled. */
-#include "life.h"
-
-#include "stepscope/recorder.h"
 #include <dlfcn.h>
 #include <pthread.h>
 #include <semaphore.h>
@@ -15,6 +12,9 @@
 #include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
+
+#include "life.h"
+#include "stepscope/recorder.h"
 
 enum { SHORT_THREADS = 10000, AT_ONCE = 8, WITH_DESTRUCTORS = 20, SIGNALS = 1000 };
 
@@ -64,12 +64,10 @@ static int detached(char **unused)
 {
     (void)unused;
     sem_init(&done, 0, 0);
-    for (int i = 0; i < 20; i++) {
+    for (int i = 0; i < 20; i++)
         pthread_detach(started(record_and_post, NULL));
-    }
-    for (int i = 0; i < 20; i++) {
+    for (int i = 0; i < 20; i++)
         sem_wait(&done);
-    }
     say(200, 0, 0);
     return 0;
 }
@@ -86,12 +84,10 @@ static int short_threads(char **unused)
     (void)unused;
     pthread_t threads[AT_ONCE];
     for (int i = 0; i < SHORT_THREADS; i += AT_ONCE) {
-        for (int k = 0; k < AT_ONCE; k++) {
+        for (int k = 0; k < AT_ONCE; k++)
             threads[k] = started(record_three, NULL);
-        }
-        for (int k = 0; k < AT_ONCE; k++) {
+        for (int k = 0; k < AT_ONCE; k++)
             pthread_join(threads[k], NULL);
-        }
     }
     say(SHORT_THREADS * 3L, 0, 0);
     return 0;
@@ -103,9 +99,8 @@ static void *wait_in_a_span(void *unused)
     record_spans(5);
     ss_begin(ss_intern("wait", SS_STAGE_SYNC, SS_ROLE_NONE, SS_SCOPE_NONE, NULL), 0);
     sem_post(&done);
-    for (;;) {
+    for (;;)
         pause();
-    }
     return NULL;
 }
 
@@ -145,9 +140,8 @@ static void many_names(void)
 static void one_fork(void)
 {
     pid_t child = fork();
-    if (child == 0) {
+    if (child == 0)
         _exit(0);
-    }
     int state;
     pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &state);
     must_exit_with(child, 0);
@@ -184,8 +178,7 @@ static void *call_while_cancelled(void *unused)
 static int cancelled_in_a_call(char **unused)
 {
     (void)unused;
-    static void (*const calls[])(void) = {first_event, many_names, one_fork,
-                                          stop_and_start};
+    static void (*const calls[])(void) = {first_event, many_names, one_fork, stop_and_start};
     static const char *const names[] = {"begin", "intern", "fork", "stop"};
     sem_init(&cancel_me, 0, 0);
     sem_init(&go_on, 0, 0);
@@ -212,9 +205,8 @@ static pthread_key_t before_ours, after_ours;
 static void record_at_end(void *left)
 {
     record_spans(5);
-    if (left == &after_ours) { /* once more, in the next round of destructors */
+    if (left == &after_ours) /* once more, in the next round of destructors */
         pthread_setspecific(before_ours, &before_ours);
-    }
 }
 
 static void *with_destructors(void *unused)
@@ -233,9 +225,8 @@ static int destructors_record(char **unused)
     pthread_key_create(&before_ours, record_at_end);
     record_spans(5);
     pthread_key_create(&after_ours, record_at_end);
-    for (int i = 0; i < WITH_DESTRUCTORS; i++) {
+    for (int i = 0; i < WITH_DESTRUCTORS; i++)
         pthread_join(started(with_destructors, NULL), NULL);
-    }
     say(5 + WITH_DESTRUCTORS * 20L, 0, 0);
     return 0;
 }
@@ -264,10 +255,8 @@ static int restart_200_times(char **unused)
         record_spans(10);
         ss_stop();
         say(10, 0, 0);
-        if (i == 20 || i == 200) {
-            dprintf(STDOUT_FILENO, "mappings %ld, %ld KB\n", mappings(),
-                    status_number("VmSize:"));
-        }
+        if (i == 20 || i == 200)
+            dprintf(STDOUT_FILENO, "mappings %ld, %ld KB\n", mappings(), status_number("VmSize:"));
     }
     sem_post(&go_on);
     pthread_join(idle, NULL);
@@ -289,14 +278,12 @@ static void exit_during_stop(long microseconds)
     atomic_bool stopping = false;
     struct timespec begin, now;
     started(record_and_stop, &stopping);
-    while (!atomic_load(&stopping)) {
+    while (!atomic_load(&stopping))
         sched_yield();
-    }
     clock_gettime(CLOCK_MONOTONIC, &begin);
     do {
         clock_gettime(CLOCK_MONOTONIC, &now);
-    } while ((now.tv_sec - begin.tv_sec) * 1000000 +
-                 (now.tv_nsec - begin.tv_nsec) / 1000 <
+    } while ((now.tv_sec - begin.tv_sec) * 1000000 + (now.tv_nsec - begin.tv_nsec) / 1000 <
              microseconds);
     exit(3);
 }
@@ -305,9 +292,8 @@ static int exit_while_stopping(char **arguments)
 {
     for (long i = 0; i < strtol(arguments[0], NULL, 10); i++) {
         pid_t child = fork();
-        if (child == 0) {
+        if (child == 0)
             exit_during_stop(i * 3 % 300);
-        }
         must_exit_with(child, 3);
     }
     return 0;
@@ -319,9 +305,8 @@ static void on_signal(int unused)
 {
     (void)unused;
     atomic_fetch_add(&handled, 1);
-    if (syscall(SYS_gettid) != getpid()) {
+    if (syscall(SYS_gettid) != getpid())
         atomic_fetch_add(&handled_elsewhere, 1);
-    }
 }
 
 /* Signals to the process: some while its one thread blocks them, so that another thread of it would

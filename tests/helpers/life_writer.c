@@ -4,23 +4,22 @@
  *     life_writer SCENE [ARGUMENT ...]
  *
  * Lines "truth PID SPANS UNBALANCED UNFINISHED" say what must be found in a file of a process. */
-#include "life.h"
-
-#include "stepscope/recorder.h"
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "life.h"
+#include "stepscope/recorder.h"
+
 enum { WATCHDOG_S = 60 };
 
 void record_spans(long count)
 {
     static _Atomic ss_name once;
-    if (!once) {
+    if (!once)
         once = ss_intern("work", SS_STAGE_COMPUTE, SS_ROLE_NONE, SS_SCOPE_NONE, NULL);
-    }
     const ss_name name = once;
     for (long i = 0; i < count; i++) {
         ss_begin(name, 0);
@@ -60,11 +59,9 @@ long status_number(const char *key)
     long value = -1;
     FILE *file = fopen("/proc/self/status", "r");
     must(file != NULL, "/proc/self/status");
-    while (fgets(line, sizeof line, file)) {
-        if (strncmp(line, key, strlen(key)) == 0) {
+    while (fgets(line, sizeof line, file))
+        if (strncmp(line, key, strlen(key)) == 0)
             value = strtol(line + strlen(key) + 1, NULL, 10);
-        }
-    }
     fclose(file);
     return value;
 }
@@ -74,20 +71,17 @@ long mappings(void)
     long lines = 0;
     FILE *file = fopen("/proc/self/maps", "r");
     must(file != NULL, "/proc/self/maps");
-    for (int c = getc(file); c != EOF; c = getc(file)) {
+    for (int c = getc(file); c != EOF; c = getc(file))
         lines += c == '\n';
-    }
     fclose(file);
     return lines;
 }
 
 static const struct scene *find(const struct scene *scenes, const char *name)
 {
-    for (; scenes->name; scenes++) {
-        if (strcmp(scenes->name, name) == 0) {
+    for (; scenes->name; scenes++)
+        if (strcmp(scenes->name, name) == 0)
             return scenes;
-        }
-    }
     return NULL;
 }
 
@@ -97,9 +91,8 @@ int main(int argc, char **argv)
     alarm(WATCHDOG_S); /* what hangs is to fail */
     for (size_t i = 0; argc > 1 && i < sizeof tables / sizeof tables[0]; i++) {
         const struct scene *scene = find(tables[i], argv[1]);
-        if (scene) {
+        if (scene)
             return scene->run(argv + 2);
-        }
     }
     fprintf(stderr, "usage: life_writer SCENE [ARGUMENT ...]\n");
     return 2;

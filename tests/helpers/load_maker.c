@@ -6,9 +6,10 @@
  *
  * Each step waits 5 ms (data) and burns 5 ms of CPU time (forward). What is asked for happens once,
  * after a quarter of the time, or before the loop if it is early; read and map take the file from
- * storage, not from the cache, as far as the file system allows. At the end one line of JSON: what the
- * kernel says was used; faults are those of what was asked for. Aside: the loop is in another thread. Fresh: from then
- * on each step takes so much memory from the kernel, page by page, and gives it back. */
+ * storage, not from the cache, as far as the file system allows. At the end one line of JSON: what
+ * the kernel says was used; faults are those of what was asked for. Aside: the loop is in another
+ * thread. Fresh: from then on each step takes so much memory from the kernel, page by page, and
+ * gives it back. */
 #include <fcntl.h>
 #include <pthread.h>
 #include <signal.h>
@@ -62,8 +63,7 @@ static void touch_memory(size_t bytes)
 
 static void take_fresh(size_t bytes)
 {
-    char *memory =
-        mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    char *memory = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 
     if (memory == MAP_FAILED)
         abort();
@@ -222,17 +222,14 @@ struct training {
 static void *train(void *argument)
 {
     const struct training *training = argument;
-    const ss_name data =
-        ss_intern("data", SS_STAGE_DATA, SS_ROLE_NONE, SS_SCOPE_NONE, NULL);
+    const ss_name data = ss_intern("data", SS_STAGE_DATA, SS_ROLE_NONE, SS_SCOPE_NONE, NULL);
     const ss_name forward =
         ss_intern("forward", SS_STAGE_FORWARD, SS_ROLE_NONE, SS_SCOPE_NONE, NULL);
     const struct timespec pause = {0, STEP_NS};
-    const int64_t begin_ns = now_ns(CLOCK_MONOTONIC),
-                  length_ns = training->seconds * 1000000000;
+    const int64_t begin_ns = now_ns(CLOCK_MONOTONIC), length_ns = training->seconds * 1000000000;
     int done = 0;
 
-    for (int64_t age_ns = 0; age_ns < length_ns;
-         age_ns = now_ns(CLOCK_MONOTONIC) - begin_ns) {
+    for (int64_t age_ns = 0; age_ns < length_ns; age_ns = now_ns(CLOCK_MONOTONIC) - begin_ns) {
         ss_step(1);
         ss_begin(data, 0);
         nanosleep(&pause, NULL);
@@ -282,8 +279,7 @@ int main(int argc, char **argv)
     const int early = argc > 2 && strcmp(argv[2], "early") == 0;
     if (early)
         do_once(argc - 3, argv + 3);
-    struct training training = {strtol(argv[1], NULL, 10), early ? 0 : argc - 2,
-                                argv + 2};
+    struct training training = {strtol(argv[1], NULL, 10), early ? 0 : argc - 2, argv + 2};
     pthread_t thread;
     if (!is_aside)
         train(&training);
@@ -298,9 +294,8 @@ int main(int argc, char **argv)
     printf("{\"cpu_ns\": %lld, \"rss_bytes\": %lld, \"read_bytes\": %llu, "
            "\"wrote_bytes\": %llu, \"ran_ns\": %llu, \"waited_ns\": %llu, "
            "\"minor_faults\": %ld, \"major_faults\": %ld}\n",
-           cpu_ns(RUSAGE_SELF) + cpu_ns(RUSAGE_CHILDREN) + unwaited_ns,
-           own.ru_maxrss * 1024LL, field_of("/proc/self/io", "read_bytes:"),
-           field_of("/proc/self/io", "write_bytes:"), ran, waited,
-           after.ru_minflt - before.ru_minflt, after.ru_majflt - before.ru_majflt);
+           cpu_ns(RUSAGE_SELF) + cpu_ns(RUSAGE_CHILDREN) + unwaited_ns, own.ru_maxrss * 1024LL,
+           field_of("/proc/self/io", "read_bytes:"), field_of("/proc/self/io", "write_bytes:"), ran,
+           waited, after.ru_minflt - before.ru_minflt, after.ru_majflt - before.ru_majflt);
     return 0;
 }

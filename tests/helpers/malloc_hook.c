@@ -1,8 +1,8 @@
 /* A shared object for LD_PRELOAD that records every malloc() and free() of a program as a span: the
  * recorder must live with being called from inside those that it causes itself. */
-#include "stepscope/recorder.h"
-
 #include <stddef.h>
+
+#include "stepscope/recorder.h"
 
 #define EXPORTED __attribute__((visibility("default")))
 

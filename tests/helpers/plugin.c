@@ -1,7 +1,7 @@
 /* A shared object with a copy of the static library inside, as a Python extension would be. */
-#include "stepscope/recorder.h"
-
 #include <stddef.h>
+
+#include "stepscope/recorder.h"
 
 __attribute__((visibility("default"))) void plugin_record(long count);
 

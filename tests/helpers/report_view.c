@@ -3,20 +3,19 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "base/duration.h"
-#include "output/report.h"
+#include "base/quantity.h"
+#include "report/report.h"
 
 int main(int count, char **words)
 {
-    const struct report_style style = report_style_for(STDOUT_FILENO);
+    const struct style style = style_for(STDOUT_FILENO);
     struct run_facts facts;
     struct feed feed;
     struct sink out;
 
     int64_t deadline_ns = 0;
 
-    if (count < 3 || count > 4 ||
-        (count == 4 && !duration_parse(words[3], &deadline_ns)) ||
+    if (count < 3 || count > 4 || (count == 4 && !duration_parse(words[3], &deadline_ns)) ||
         run_facts_load(&facts, words[2]) != 0)
         return 2;
     struct ss_run *run = ss_run_open(words[2], NULL);
@@ -24,18 +23,15 @@ int main(int count, char **words)
         return 3;
     feed_finish(&feed);
     struct snapshot *snapshot = model_snapshot(feed.model);
-    const struct report_input input = {
-        .snapshot = snapshot,
-        .run = run,
-        .facts = &facts,
-        .hooks = &feed.hooks,
-        .deadline_ns = deadline_ns,
-    };
+    struct analysis analysis;
+
+    analysis_make(&analysis, snapshot, run, &facts, &feed.hooks);
+    analysis.deadline_ns = deadline_ns;
     sink_init_fd(&out, STDOUT_FILENO);
     if (strcmp(words[1], "summary") == 0)
-        report_summary(&out, &input, &style);
+        report_summary(&out, &analysis, &style);
     else
-        report_status_line(&out, &input, &style);
+        report_status_line(&out, &analysis, &style);
     const int failed = sink_flush(&out);
     snapshot_free(snapshot);
     feed_release(&feed);

@@ -3,8 +3,9 @@
  *     steered_trainer <<<"steps 10"
  *
  * Says "ready", then reads lines: `steps N` makes N steps, `workers N` forks N processes one after
- * the other that record a span each, `open` opens a span that it leaves open. After each it says how
- * many steps it has made. Ends with the input. */
+ * the other that record a span each, `leavers N` the same with workers that end by _exit(), `open`
+ * opens a span that it leaves open. After each it says how many steps it has made. Ends with the
+ * input. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -25,13 +26,14 @@ static void make_steps(long count)
     }
 }
 
-static void make_workers(long count)
+/* exit() tells the recorder, _exit() does not. */
+static void make_workers(long count, void (*leave)(int code))
 {
     for (long i = 0; i < count; i++) {
         if (fork() == 0) {
             ss_begin(work, 0);
             ss_end(0, 0);
-            exit(0);
+            leave(0);
         }
         wait(NULL);
     }
@@ -55,7 +57,9 @@ int main(void)
             make_steps(count);
             steps += count;
         } else if (strncmp(line, "workers", 7) == 0) {
-            make_workers(count);
+            make_workers(count, exit);
+        } else if (strncmp(line, "leavers", 7) == 0) {
+            make_workers(count, _exit);
         } else if (strncmp(line, "open", 4) == 0) {
             ss_begin(work, 0);
         }

@@ -1,5 +1,6 @@
-/* Loaded into a program that shows something only after a while: each time it asks CLOCK_MONOTONIC, that
- * is STEP_CLOCK_MS later than the time before, however long it took; with 0 no time passes at all. */
+/* Loaded into a program that shows something only after a while: each time it asks CLOCK_MONOTONIC,
+ * that is STEP_CLOCK_MS later than the time before, however long it took; with 0 no time passes at
+ * all. */
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <sys/syscall.h>

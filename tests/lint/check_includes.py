@@ -12,7 +12,10 @@ import os
 import re
 import sys
 
-TOOLS = {"base", "read", "stats"}
+READS = {"base", "pack", "read", "stats"}
+LOADS = READS | {"model", "load"}
+CONCLUDES = LOADS | {"render", "summary", "diagnose"}
+REPORTS = CONCLUDES | {"report"}
 MAY_INCLUDE = {
     "public": set(),
     "a program": set(),
@@ -20,15 +23,21 @@ MAY_INCLUDE = {
     "base": set(),
     "record": {"base"},
     "stats": {"base"},
-    "read": {"base"},
-    "model": TOOLS,
-    "diagnose": TOOLS | {"model"},
-    "output": TOOLS | {"model", "diagnose"},
-    "export": TOOLS | {"model", "diagnose", "output"},
-    "html": TOOLS | {"model", "diagnose", "output"},
-    "supervise": TOOLS | {"model", "diagnose", "output", "export"},
-    "doctor": {"base", "output", "supervise"},
-    "cli": TOOLS | {"model", "diagnose", "output", "export", "html", "supervise", "doctor", "demo"},
+    "read": {"base", "pack"},
+    "pack": {"base"},
+    "render": {"base", "stats"},
+    "model": READS,
+    "load": READS | {"model"},
+    "import": LOADS,
+    "summary": LOADS,
+    "diagnose": LOADS | {"render", "summary"},
+    "report": CONCLUDES,
+    "export": REPORTS,
+    "html": REPORTS,
+    "supervise": REPORTS | {"export"},
+    "doctor": {"base", "render", "supervise"},
+    "experiment": REPORTS | {"export", "supervise"},
+    "cli": REPORTS | {"export", "html", "supervise", "doctor", "demo", "import", "experiment"},
 }
 INCLUDE = re.compile(r'^\s*#\s*include\s*"([^"]+)"')
 

@@ -85,30 +85,39 @@ class Values(PageTest):
         head = page.sections["verdict"]
         self.assertEqual(report["verdict"], "input-bound")
         self.assertIn("input-bound", head.text)
-        self.assertIn(report["findings"][0]["claim"], head.text)
-        self.assertEqual(head.fields["Because"], report["findings"][0]["evidence"])
-        self.assertEqual(head.fields["Try first"], report["findings"][0]["advice"])
-        gain = re.search(r"at most (\d+)\s% of the step: (.+) now, (.+) at best",
-                         head.fields["Gain"])
-        most = report["findings"][0]["gain_most"]
-        self.assertAlmostEqual(int(gain.group(1)), 100 * most, delta=0.51)
-        self.near(gain.group(2), report["steps"]["steady"]["mean_ns"])
-        self.near(gain.group(3), report["steps"]["steady"]["mean_ns"] * (1 - most))
+        self.assertIn(report["findings"][0]["claim"], plain(head.text))
+        text = plain(head.text)
+        self.assertIn("Try first " + report["findings"][0]["advice"], text)
+        said = re.search(r"Saves ([\d.]+) of ([\d.]+)\s(ms) per step \((\d+)\s%\); "
+                         r"possibly .*?([\d.]+)x as fast: ", text)
+        found, step_ns = report["findings"][0], report["steps"]["steady"]["mean_ns"]
+        self.near(said.group(1), step_ns * found["saving"], said.group(3))
+        self.near(said.group(2), step_ns, said.group(3))
+        self.assertAlmostEqual(int(said.group(4)), 100 * found["saving"], delta=0.51)
+        self.assertAlmostEqual(float(said.group(5)), 1 / (1 - found["gain_most"]), delta=0.051)
+        median = re.search(r"Median step ([\d.]+) (\w+) p95 ([\d.]+) (\w+)", text)
+        steady = report["steps"]["steady"]
+        self.near(median.group(1), steady["p50_ns"], median.group(2))
+        self.near(median.group(3), steady["p95_ns"], median.group(4))
+        speed = float(re.search(r"Speed ([\d.]+) steps/s", text).group(1))
+        self.assertAlmostEqual(speed / report["throughput"]["steps_per_s"], 1, delta=0.01)
+        self.assertRegex(text, r"Confidence (high|good|fair|low) [\d,]+ steady steps")
 
     def test_bars_add_up(self):
         page, _ = self.page_of(runs.full())
-        for prefix in ("s-", "g-"):
-            parts = [float(attributes["width"][:-1]) for tag, attributes in page.elements
-                     if tag == "rect" and attributes["class"].startswith(prefix)
-                     and attributes.get("x", "").endswith("%") and "y" not in attributes]
-            self.assertGreater(len(parts), 1)
-            self.assertAlmostEqual(sum(parts), 100, delta=0.01)
+        parts = [float(attributes["width"][:-1]) for tag, attributes in page.elements
+                 if tag == "rect" and attributes["class"].startswith("s-")
+                 and attributes.get("x", "").endswith("%") and "y" not in attributes]
+        self.assertGreater(len(parts), 1)
+        self.assertAlmostEqual(sum(parts), 100, delta=0.01)
 
     def test_findings_and_callbacks(self):
         page, report = self.page_of(runs.full())
+        text = plain(page.sections["findings"].text)
         for finding in report["findings"]:
+            in_head = ("claim", "advice") if finding is report["findings"][0] else ()
             for key in ("claim", "evidence", "advice", "check", "unknown"):
-                self.assertIn(finding[key], plain(page.sections["findings"].text))
+                self.assertEqual(finding[key] in text, key not in in_head or not finding[key], key)
         section = page.sections["names"]
         total = re.search(r"self (\w+)", section.note).group(1)
         rows = {row[0]: row for row in section.tables[0][1:]}
@@ -118,6 +127,18 @@ class Values(PageTest):
                 row = next(row for name, row in rows.items() if name.startswith(span["name"]))
                 self.assertEqual(int(row[1]), span["count"])
                 self.near(row[2], span["total_ns"], total)
+
+    def test_nothing_is_said_twice(self):
+        for name, made in (("full", runs.full), ("healthy", runs.healthy), ("killed", runs.killed),
+                           ("too few", runs.too_few)):
+            self.make_run(name, one=made())
+            text, report = self.write_page(name)
+            page = Page(text)
+            text = plain(" ".join(section.text for section in page.sections.values()))
+            for finding in report["findings"]:
+                for key in ("claim", "advice"):
+                    if finding[key]:
+                        self.assertEqual(text.count(finding[key]), 1, (name, finding[key]))
 
     def test_slowest(self):
         page, report = self.page_of(runs.full())
@@ -170,6 +191,53 @@ class Values(PageTest):
             total = sum(mean * count for mean, count in zip(stage["mean"], data["steps"]))
             exact = sum(step["stages_ns"].get(stage["name"], 0) for step in steps) / 1e6
             self.assertAlmostEqual(total, exact, delta=exact * 1e-5 + 0.01)
+
+    def test_a_slow_step_does_not_flatten_the_others(self):
+        thread = runs.Thread()
+        thread.loop(True)
+        for i in range(200):
+            thread.mark(runs.step, 1)
+            thread.span(1, runs.MS * (700 if i == 0 else 10))
+        thread.loop(False)
+        page, report = self.page_of(runs.process(thread, names=[
+            (1, b"next batch", b"", runs.DATA, 0, 0), (10, b"train", b"", 0, 0, 0)]))
+        data = self.script_data(page)["steps"]
+        self.assertTrue(12 <= data["top"] <= 20, data["top"])
+        self.assertGreaterEqual(data["log_top"], 700)
+        said = plain(page.sections["steps"].text)
+        self.assertIn("the longest, step 0, took 700 ms", said)
+        marks = [attributes for tag, attributes in page.elements
+                 if tag == "text" and "beyond" in attributes.get("class", "")]
+        self.assertEqual(len(marks), 1)
+        self.assertEqual(report["steps"]["count"], 200)
+
+    def test_no_step_is_marked_where_all_are_alike(self):
+        page, _ = self.page_of(runs.healthy())
+        data = self.script_data(page)["steps"]
+        self.assertGreaterEqual(data["top"], max(data["max"]))
+        self.assertNotIn("▲", page.sections["steps"].text)
+
+    def test_each_stage_has_a_colour_of_its_own(self):
+        self.make_run(one=runs.full())
+        text, report = self.write_page()
+        style = re.search(r"<style>(.*?)</style>", text, re.DOTALL).group(1)
+        light = dict(re.findall(r"--(\w+): (#\w+)", style[:style.index("@media")]))
+        stages = [*report["stages"], "eval", "infer", "checkpoint", "produce", "user"]
+        self.assertEqual(len({light[stage] for stage in stages}), len(stages))
+        for stage in stages:
+            self.assertIn(f".s-{stage} {{ fill: var(--{stage}); }}", style)
+
+    def test_the_slowest_steps_are_drawn_by_stage(self):
+        page, report = self.page_of(runs.full())
+        bars = {}
+        for tag, attributes in page.elements:
+            if tag == "rect" and attributes.get("y") == "0" and attributes["height"] == "18":
+                bars.setdefault(attributes["class"], []).append(float(attributes["width"][:-1]))
+        first = report["slowest"][0]
+        share = 100 * first["stages_ns"]["data"] / first["time_ns"]
+        self.assertAlmostEqual(bars["s-data"][0], share, delta=0.01)
+        drawn = len(page.sections["slowest"].tables[0]) - 1
+        self.assertAlmostEqual(sum(map(sum, bars.values())), 100 * drawn, delta=0.1)
 
     def test_histogram(self):
         page, report = self.page_of(runs.changing("spikes"))
@@ -297,7 +365,7 @@ class Beside(PageTest):
         for stage in dict.fromkeys(line["stage"] for line in report["hot"]["lines"]):
             lines = [line for line in report["hot"]["lines"] if line["stage"] == stage]
             total = sum(line["count"] for line in lines)
-            self.assertIn(f"{stage.capitalize()} {total} samples", section.text)
+            self.assertIn(f"{stage.capitalize()} {total} samples", plain(section.text))
             rows = iter(next(tables)[1:])
             for line in lines:
                 self.check_line(next(rows), line)
@@ -328,7 +396,7 @@ class Beside(PageTest):
             self.make_run(name, one=machine.train(), samples=machine.samples(lines))
             text, report = self.write_page(name)
             fields = Page(text).sections["validity"].fields
-            labels = {"warn": "Disturbed", "note": "A little", "ok": "Fine", "unseen": "Unseen"}
+            labels = {"warn": "Disturbed", "note": "Minor", "ok": "OK", "unseen": "No data"}
             for level, label in labels.items():
                 items = [item for item in report["validity"]["items"] if item["level"] == level]
                 said = ", ".join(item["id"] for item in items) if level == "ok" else \
@@ -480,7 +548,7 @@ class Files(PageTest):
         for name in ("pipe", "link", "/dev/null", "."):
             with self.subTest(name=name):
                 done = self.check(["run", "--html", name, "--force", "touch", "ran"], USAGE)
-                self.assertIn("no file", done.stderr)
+                self.assertIn("not a regular file", done.stderr)
                 self.assertFalse(os.path.exists(self.path("ran")))
         os.symlink("page.html", self.path("good"))
         with open(self.path("page.html"), "w", encoding="ascii") as file:
@@ -507,7 +575,8 @@ class Files(PageTest):
         for name in ("page.html", "after.html"):
             with open(self.path(name), "rb") as file:
                 pages.append(file.read())
-        self.assertEqual(*pages)
+        # Of a run that goes on, the clock is known a nanosecond less well than afterwards.
+        self.assertEqual(*(re.sub(rb"[0-9.]+", b"0", page) for page in pages))
         self.check(["run", "--html", "b.html", "--", "sh", "-c", "exit 7"], 7)
         self.assertTrue(os.path.exists(self.path("b.html")))
         self.check(["run", "--html", "d.html", "--", "sh", "-c", "kill -TERM $$"], -signal.SIGTERM)
@@ -525,7 +594,7 @@ class Files(PageTest):
                     with self.subTest(number=number, to_us=to_us, command=command):
                         env = loaded("end_at", END_AT="fsync", END_WITH=str(int(number)), **to_us)
                         done = self.stepscope(
-                            *shell, "run", "--html", "page.html", "--", "sh", "-c", command,
+                            *shell, "run", "--no-pack", "--html", "page.html", "--", "sh", "-c", command,
                             program="sh", env=env)
                         self.assertEqual(done.returncode, code, done.stderr)
                         self.assertIn("page not written", done.stderr)

@@ -26,7 +26,11 @@ def ask(python, expression, *options):
 
 
 def find_all():
-    """Paths of all interpreters of the machine for which the built package has an extension."""
+    """Paths of all interpreters of the machine for which the built package has an extension, or of those
+    that STEPSCOPE_PYTHONS names."""
+    named = os.environ.get("STEPSCOPE_PYTHONS")
+    if named:
+        return named.split(":")
     listed = subprocess.run([os.path.join(ROOT, "tools/pythons")], stdout=subprocess.PIPE, text=True,
                             check=True).stdout.split()
     return [path for path in listed
@@ -35,11 +39,22 @@ def find_all():
 
 
 INTERPRETERS = find_all()
+SOAK = os.environ.get("SOAK") == "1"
+
+
+def is_extra(python):
+    """Got for these tests (make pythons, make free-threaded-pythons): all files run with it in make soak, else
+    those that say so."""
+    return os.path.realpath(python).startswith(os.path.join(ROOT, "build/pythons"))
+
+
+# The last one that is the machine's own.
+NEWEST = ([python for python in INTERPRETERS if not is_extra(python)] or INTERPRETERS or [None])[-1]
 
 
 @functools.lru_cache(None)
 def ready_tools():
-    """The Python of a virtual environment with TOOLS, made once a build from the newest interpreter;
+    """The Python of a virtual environment with TOOLS, made once a build from NEWEST;
     None where packages can not be had. STEPSCOPE_TOOLS_PYTHON may name one that is ready."""
     named = os.environ.get("STEPSCOPE_TOOLS_PYTHON")
     if named or not INTERPRETERS:
@@ -50,7 +65,7 @@ def ready_tools():
         fcntl.flock(lock, fcntl.LOCK_EX)  # test files run beside each other
         if not os.path.exists(done):
             quiet = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL, "env": environment()}
-            make = [INTERPRETERS[-1], "-m", "venv", "--clear", place]
+            make = [NEWEST, "-m", "venv", "--clear", place]
             fill = [python, "-m", "pip", "install", "--retries", "1", *TOOLS]
             if any(subprocess.run(command, check=False, **quiet).returncode for command in (make, fill)):
                 return None
@@ -72,6 +87,7 @@ class PythonTest(unittest.TestCase):
     """A test with an empty directory, in which scripts run."""
 
     maxDiff = None
+    with_extra = SOAK or "STEPSCOPE_PYTHONS" in os.environ
 
     def setUp(self):
         if not INTERPRETERS:
@@ -93,6 +109,8 @@ class PythonTest(unittest.TestCase):
     def each(self):
         """Every interpreter, as a subtest with a fresh place for runs."""
         for number, python in enumerate(INTERPRETERS):
+            if is_extra(python) and not self.with_extra:
+                continue
             self.runs = self.path(f"runs-{number}")
             with self.subTest(python=python):
                 yield python

@@ -160,6 +160,8 @@ thread.join()
 
 
 class Api(PythonTest):
+    with_extra = True
+
     def test_a_plain_loop_gives_a_full_report(self):
         for python in self.each():
             self.python(python, PLAIN_LOOP)

@@ -65,6 +65,8 @@ with stepscope.span("after"):
 
 
 class Collector(PythonTest):
+    with_extra = True
+
     def record(self, python, script):
         self.run_path = self.path("run-%d" % len(os.listdir(self.folder)))
         self.execute([python, "-X", "dev", "-W", "error", self.write("script.py", script)],

@@ -14,6 +14,7 @@ import json, sys, types
 for name in ("torch", "torch._C", "keras.src.backend.config"):
     sys.modules[name] = types.ModuleType(name)
 sys.modules["torch"]._C = sys.modules["torch._C"]
+sys.modules["torch"].Tensor = type("Tensor", (), {})
 sys.modules["keras.src.backend.config"].backend = lambda: "torch"
 
 from stepscope.adapters import (_fit, accelerate, jax, keras, lightning, optax,

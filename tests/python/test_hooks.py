@@ -11,6 +11,8 @@ CHECKS = tuple(os.path.join(HERE, "fake_framework", name)
 
 
 class Hooks(PythonTest):
+    with_extra = True
+
     def check(self, *options):
         env = environment(PYTHONPATH=PACKAGES + os.pathsep + HERE, STEPSCOPE_BUILD=BUILD,
                           STEPSCOPE_BIN=PROGRAM)

@@ -163,17 +163,6 @@ except ImportError:
             self.assertEqual((hooked.stdout, hooked.stderr), ("True\n", plain.stderr))
 
 
-# A build without the GIL, as far as an interpreter says.
-WITHOUT_GIL = f"""
-import sys
-sys.abiflags = "t"
-sys.path.insert(0, {BOOT!r})
-import site
-site.execsitecustomize()
-{SHOW}
-"""
-
-
 class NotHooked(PythonTest):
     def check(self, *command, says):
         self.runs = self.path("runs")
@@ -187,7 +176,7 @@ class NotHooked(PythonTest):
             with self.subTest(option=option):
                 self.check(python, option, "-c", SHOW, says=f"with -{option[-1]}")
         self.check(python, "-W", "ignore", "-I", "-c", SHOW, says="with -I")
-        self.check("env", "-i", python, "-c", SHOW, says="env -i keeps hooks out")
+        self.check("env", "-i", python, "-c", SHOW, says="env -i disables hooks")
 
     def test_an_old_interpreter_is_said_and_left_alone(self):
         old = [path for path in old_interpreters() if path not in INTERPRETERS]
@@ -201,16 +190,6 @@ class NotHooked(PythonTest):
                 self.assertRegex(done.stderr, r"^stepscope: .*: took .*\nno-steps: nothing was recorded\n"
                                               r"Hooks     none: Python \d\.\d+ is")
                 self.assertLessEqual(done.stderr.count("\n"), 15)
-
-    def test_a_build_without_the_gil_is_said_and_left_alone(self):
-        for python in self.each():
-            os.mkdir(self.runs)
-            done = self.execute([python, "-S", self.write("script.py", WITHOUT_GIL)],
-                                env=environment(STEPSCOPE_RUN=self.runs))
-            self.assertEqual((done.stdout, done.stderr), ("False\n", ""))
-            said, = os.listdir(self.runs)
-            with open(os.path.join(self.runs, said), encoding="utf-8") as file:
-                self.assertRegex(file.read(), r"^unhooked: Python 3\.\d+ is built without the GIL")
 
     def test_an_extension_that_does_not_load_is_said_with_what_to_do(self):
         package = self.path("broken/stepscope")
@@ -255,16 +234,16 @@ class NotHooked(PythonTest):
             self.assertEqual((done.stdout, done.stderr), ("False\n", ""))
             said, = os.listdir(run)
             with open(os.path.join(run, said), encoding="utf-8") as file:
-                self.assertRegex(file.read(), "^unhooked: Python .* has no extension of stepscope")
+                self.assertRegex(file.read(), "^unhooked: Python .* has no stepscope extension")
 
 
 def old_interpreters():
-    """Pythons before 3.10 and after 3.13, as pyenv has them."""
+    """Pythons before 3.10, as pyenv has them."""
     root = os.environ.get("PYENV_ROOT", os.path.expanduser("~/.pyenv"))
     found = []
     for version in sorted(os.listdir(root + "/versions")) if os.path.isdir(root + "/versions") else []:
         path = f"{root}/versions/{version}/bin/python"
-        if not version.startswith(("3.10", "3.11", "3.12", "3.13")) and os.path.exists(path):
+        if version.startswith(("2.", "3.6", "3.7", "3.8", "3.9")) and os.path.exists(path):
             found.append(path)
     return found
 

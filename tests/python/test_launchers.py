@@ -5,7 +5,7 @@ import json
 import os
 import unittest
 
-from interpreters import INTERPRETERS, PROGRAM, PythonTest
+from interpreters import NEWEST, PROGRAM, PythonTest
 
 WORKER = """
 import os, sys
@@ -86,11 +86,11 @@ class Launchers(PythonTest):
             done = self.run_it("sudo", python, worker,
                                PATH=self.path("bin") + os.pathsep + os.environ["PATH"])
             self.assertEqual(done.stdout, "ran\n")
-            self.assertIn("sudo keeps hooks out: put it in front of stepscope instead", done.stderr)
+            self.assertIn("sudo disables hooks: put it in front of stepscope instead", done.stderr)
 
     def test_a_python_deeper_down_that_keeps_us_out_runs_as_ever(self):
         launcher = self.write("inside.py", INSIDE)
-        python = INTERPRETERS[-1]
+        python = NEWEST
         for option in ("-I", "-E", "-S"):
             with self.subTest(option=option):
                 self.runs = self.path("runs" + option)

@@ -1,7 +1,9 @@
 """Runs that a script starts itself, in a folder on a network file system: recorded beside it, and brought
 home at the end by the process that started it. STEPSCOPE_TEST_NETWORK names the folder."""
 
+import glob
 import os
+import time
 import unittest
 
 from interpreters import PythonTest
@@ -18,6 +20,14 @@ for _ in range(5):
 """
 
 
+def is_running(pid):
+    try:
+        with open(f"/proc/{pid}/stat", encoding="ascii", errors="replace") as stat:
+            return stat.read().rpartition(")")[2].split()[0] != "Z"
+    except (FileNotFoundError, ProcessLookupError):
+        return False
+
+
 class OwnPlace(PythonTest):
     def far(self, python, script, expect=0):
         """Runs a script; gives what was left on the disk of this machine."""
@@ -26,7 +36,14 @@ class OwnPlace(PythonTest):
         os.makedirs(self.runs)
         self.out = self.python(python, START + script, expect=expect, TMPDIR=near,
                                STEPSCOPE_TEST_NETWORK=self.runs).stdout
+        self.wait_for_watchers(near)
         return os.listdir(near)
+
+    def wait_for_watchers(self, near):
+        """Who watches the machine for a script that was killed notices it a moment later."""
+        for file in glob.glob(f"{near}/*/s-*.ssp"):
+            while is_running(os.path.basename(file).split("-")[1]):
+                time.sleep(0.001)
 
     def check_home(self, left):
         self.assertEqual(left, [])

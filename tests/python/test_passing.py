@@ -58,7 +58,7 @@ def step(trains):
         _core.hook_trains(None)
 
 once, never = functools.partial(step), functools.partial(step)
-_core.hook_trains(None)  # outside of any
+_core.hook_trains(None)  # outside any
 assert _core.hook_follow(wrapper("once", outermost="a"), once) is None
 never_says = wrapper("never", outermost="b")
 assert _core.hook_follow(never_says, never) is None
@@ -84,7 +84,7 @@ call = functools.partial(step)
 _core.hook_follow(before, call)
 assert [call(number) for number in range(4)] == [0, 1, 2, 3]
 assert _core.hook_called() is None
-_core.hook_become(before)  # outside of any
+_core.hook_become(before)  # outside any
 assert call(4) == 4
 """
 

@@ -6,7 +6,7 @@ import os
 import shutil
 import unittest
 
-from interpreters import INTERPRETERS, ROOT, PythonTest, ask, environment
+from interpreters import INTERPRETERS, NEWEST, ROOT, PythonTest, ask, environment
 
 SOAK = os.environ.get("SOAK") == "1"
 
@@ -23,10 +23,11 @@ for _ in range(60):
 
 class Pip(PythonTest):
     def compiler_only(self):
-        """A path with a C compiler and what every system has, and nothing that optional parts are made
-        with."""
+        """A path with a C compiler, what every system has and what makes manual pages, and nothing that
+        other optional parts are made with."""
         os.makedirs(self.path("bin"), exist_ok=True)
-        for tool in ("cc", "ar", "as", "ld", "nm", "objcopy", "ranlib", "strip", "sh", "cp", "mv", "rm"):
+        for tool in ("cc", "ar", "as", "ld", "nm", "objcopy", "ranlib", "strip", "sh", "cp", "mv", "rm",
+                     "scdoc"):
             found = shutil.which(tool)
             if found and not os.path.exists(self.path("bin", tool)):
                 os.symlink(found, self.path("bin", tool))
@@ -46,6 +47,8 @@ class Pip(PythonTest):
             self.skipTest("pip finds no meson-python")
         self.execute([*pip, "install", "--no-deps", f"--config-settings=build-dir={place}/made", ROOT],
                      env=env)
+        self.assertEqual(os.path.exists(os.path.join(place, "share/man/man1/stepscope-run.1")),
+                         bool(shutil.which("scdoc")))
         return own, env
 
     def check(self, python):
@@ -59,14 +62,20 @@ class Pip(PythonTest):
         report = json.loads(listed.stdout)
         self.assertEqual(report["steps"]["count"], 60)
         self.assertLessEqual({"data", "user"}, {span["stage"] for span in report["spans"]})
+        looked = self.execute([os.path.join(own, "stepscope"), "doctor", "--json"], expect=None, env=env)
+        build, = (line for line in json.loads(looked.stdout)["checks"] if line["group"] == "build")
+        self.assertIn("nanopb", build["text"])
         alone = self.execute([os.path.join(own, "python"), "-c",
                               "import stepscope\nassert stepscope.start('own'), stepscope.status()\n"
                               "for _ in range(3): stepscope.step()\n"
                               "stepscope.stop()\nprint(stepscope.load()['steps']['count'])"], env=env)
         self.assertEqual(alone.stdout, "3\n")
+        listed = self.execute([os.path.join(own, "python"), "-m", "stepscope", "list", "--json", "own"],
+                              env=env)
+        self.assertEqual([run["steps"] for run in json.loads(listed.stdout)], [3])
 
     def test_into_a_fresh_virtual_environment(self):
-        for python in INTERPRETERS if SOAK else INTERPRETERS[-1:]:
+        for python in INTERPRETERS if SOAK else [NEWEST]:
             with self.subTest(python=python):
                 self.runs = self.path("runs-" + python.replace("/", "-"))
                 self.check(python)

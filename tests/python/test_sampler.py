@@ -6,7 +6,7 @@ import os
 import re
 import unittest
 
-from interpreters import INTERPRETERS, PACKAGES, PROGRAM, PythonTest, environment
+from interpreters import INTERPRETERS, NEWEST, PACKAGES, PROGRAM, PythonTest, environment
 
 SOAK = os.environ.get("SOAK") == "1"
 
@@ -251,6 +251,8 @@ assert _core.sampler_stats()["taken"] > before
 
 
 class Sampler(PythonTest):
+    with_extra = True
+
     def sampled(self, python, script, *arguments, options=()):
         path = self.write("script.py", script)
         self.run_path = self.path("run-%d" % len(os.listdir(self.folder)))
@@ -284,7 +286,7 @@ class Sampler(PythonTest):
             self.check_shares(python, 2.5, 25)
 
     def test_shares_are_right_when_there_are_many_samples(self):
-        for python in INTERPRETERS[-1:] if not SOAK else INTERPRETERS:
+        for python in [NEWEST] if not SOAK else INTERPRETERS:
             self.check_shares(python, 200 if SOAK else 10, 3 if SOAK else 12)
 
     def test_the_line_that_sleeps_has_the_samples(self):

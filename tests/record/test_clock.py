@@ -1,7 +1,7 @@
 """Converted times are within 1 us of CLOCK_MONOTONIC_RAW anywhere in a run, also if it was killed.
 
-tests/helpers/clock_writer records events and notes the clock right before and right after each; it
-is killed; tests/helpers/clock_check says how far the times that are read back lie outside.
+tests/helpers/clock_writer.c records events and notes the clock right before and right after each; it
+is killed; tests/helpers/clock_check.c says how far the times that are read back lie outside.
 """
 
 import glob
@@ -31,7 +31,7 @@ THREADS = 2
 AREA_BYTES = 64 * (1 + THREADS)
 ENTRY_BYTES = 48
 PATIENCE_S = 60
-BEAT_OFFSET, BEAT_BYTES = 280, 40  # docs/format.md section 2.1: beats, and the last two
+BEAT_OFFSET, BEAT_BYTES = 280, 40  # format 2.1: beats, and the last two
 
 
 class Watch:

@@ -1,5 +1,5 @@
 """Whatever happens to the recording: the program prints and returns the same, and what was lost is
-counted. Each test runs tests/helpers/fault_writer twice, without recording and with it in trouble.
+counted. Each test runs tests/helpers/fault_writer.c twice, without recording and with it in trouble.
 """
 
 import os
@@ -42,7 +42,8 @@ class Writer:
 
     def __init__(self, script, folder, env, **options):
         env["ASAN_OPTIONS"] = env.get("ASAN_OPTIONS", "") + ":detect_leaks=0"  # that needs files
-        command = [options.pop("program", recording.program("fault_writer")), *script]
+        command = [*options.pop("below", ()),
+                   options.pop("program", recording.program("fault_writer")), *script]
         self.process = subprocess.Popen(command, cwd=folder, env=env, stdin=subprocess.PIPE,
                                         stdout=subprocess.PIPE, stderr=subprocess.PIPE,
                                         encoding="utf-8", **options)
@@ -89,7 +90,7 @@ class FaultTest(FolderTest):
             os.mkdir(self.path("elsewhere"))
             alone = Writer(script, self.path("elsewhere"), recording.environment())
             for word in script:
-                if word in ("wait", "until_line"):
+                if word == "wait" or word.endswith("until_line"):
                     alone.go_on()
             self.undisturbed[script] = alone.finish()
             shutil.rmtree(self.path("elsewhere"))
@@ -164,17 +165,7 @@ class Disks(FaultTest):
                     self.assert_tail(found, head, spans - 1)
 
     def test_a_small_disk_with_a_journal(self):
-        image = self.path("image")
-        with open(image, "wb") as file:
-            file.truncate(8 * MB)
-        make = shutil.which("mkfs.ext4", path=os.environ["PATH"] + ":/usr/sbin:/sbin")
-        if not make:
-            self.skipTest("there is no mkfs.ext4")
-        subprocess.run([make, "-q", image], check=True)
-        try:
-            disk = self.enterContext(mounted(self.path("disk"), "-o", "loop", image))
-        except subprocess.CalledProcessError:
-            self.skipTest("loop devices do not work here")
+        disk = self.enterContext(recording.image("ext4", self.path("image"), 8 * MB))
         room = os.statvfs(disk)
         with open(os.path.join(disk, "filler"), "wb") as file:
             file.write(bytes(room.f_bavail * room.f_bsize - 2 * MB))

@@ -1,8 +1,8 @@
 """Runs that end by SIGKILL at a random moment: every span whose end call had returned is read back,
 none is invented, none is torn.
 
-tests/helpers/kill_writer records with four threads and says in shared memory which calls have
-returned; it is killed; tests/helpers/kill_check compares. KILLS and KILL_SEED in the environment
+tests/helpers/kill_writer.c records with four threads and says in shared memory which calls have
+returned; it is killed; tests/helpers/kill_check.c compares. KILLS and KILL_SEED in the environment
 choose how often, and the random numbers of an earlier run.
 """
 
@@ -11,6 +11,7 @@ import os
 import random
 import re
 import shutil
+import signal
 import struct
 import subprocess
 import tempfile
@@ -32,18 +33,34 @@ PATIENCE_S = 60
 MODES = ["burst"] * 7 + ["flood"] * 2 + ["start"]
 
 
-class Kill:
-    """One writer: started, killed, compared."""
+def children(pid):
+    with open(f"/proc/{pid}/task/{pid}/children", encoding="ascii") as file:
+        return [int(word) for word in file.read().split()]
 
-    def __init__(self, folder, mode):
+
+def name_of(pid):
+    with open(f"/proc/{pid}/comm", encoding="ascii") as file:
+        return file.read().strip()
+
+
+class Kill:
+    """One writer: started, killed, compared. `with_supervisor`: below `stepscope run`."""
+
+    def __init__(self, folder, mode, with_supervisor=False):
         self.run = os.path.join(folder, "run")
         self.area_path = os.path.join(folder, "area")
         with open(self.area_path, "wb") as file:
             file.truncate(AREA_BYTES)
         with open(self.area_path, "r+b") as file:
             self.area = mmap.mmap(file.fileno(), AREA_BYTES)
-        self.writer = subprocess.Popen([os.path.join(BUILD, "kill_writer"), self.run,
-                                        self.area_path, mode])
+        command = [os.path.join(BUILD, "kill_writer"), self.run, self.area_path, mode]
+        if with_supervisor:
+            self.run = os.path.join(folder, "latest")
+            command[1] = "-"
+            command = [os.path.join(BUILD, "stepscope"), "run", "-q", "--dir", folder, "--",
+                       *command]
+        self.with_supervisor = with_supervisor
+        self.writer = subprocess.Popen(command)
 
     def calls(self, thread):
         return struct.unpack_from("<Q", self.area, 64 * (1 + thread))[0]
@@ -55,9 +72,17 @@ class Kill:
             if self.writer.poll() is not None or time.monotonic() > end:
                 raise AssertionError(f"the writer stands still, or ended: {self.writer.poll()}")
 
+    def kill(self):
+        if self.with_supervisor:
+            for pid in children(self.writer.pid):
+                if name_of(pid) == "kill_writer":
+                    os.kill(pid, signal.SIGKILL)
+        else:
+            self.writer.kill()
+
     def finish(self):
-        self.writer.kill()
-        self.writer.wait()
+        self.kill()
+        self.writer.wait(PATIENCE_S)
         self.area.close()
         check = subprocess.run([os.path.join(BUILD, "kill_check"), self.run, self.area_path],
                                stdout=subprocess.PIPE, text=True, check=False)
@@ -67,7 +92,7 @@ class Kill:
 
 
 class KillTest(unittest.TestCase):
-    def kill_often(self, where, kills):
+    def kill_often(self, where, kills, with_supervisor=False):
         if not os.path.isdir(where):
             self.skipTest(f"there is no {where}")
         luck = random.Random(SEED)
@@ -75,14 +100,17 @@ class KillTest(unittest.TestCase):
         for i in range(kills):
             with self.subTest(kill=i, seed=SEED):
                 with tempfile.TemporaryDirectory(prefix="stepscope-kill-", dir=where) as folder:
-                    self.kill_once(folder, MODES[i % len(MODES)], luck, sums)
+                    mode = MODES[i % len(MODES)]
+                    if with_supervisor and mode == "start":  # there may be no command yet
+                        mode = "burst"
+                    kill = Kill(folder, "burst" if mode == "start" else mode, with_supervisor)
+                    self.kill_once(kill, mode, luck, sums)
         told = " ".join(f"{key} {n}" for key, n in sums.items())
         print(f"{kills} kills on {places.file_system(where)} ({where}), seed {SEED}: {told}",
               flush=True)
         self.assertGreater(sums.get("read", 0), 0)
 
-    def kill_once(self, folder, mode, luck, sums):
-        kill = Kill(folder, "burst" if mode == "start" else mode)
+    def kill_once(self, kill, mode, luck, sums):
         try:
             if mode == "start":  # anywhere in ss_start()
                 time.sleep(luck.uniform(0, 0.02))
@@ -100,6 +128,12 @@ class KillTest(unittest.TestCase):
 
     def test_disk(self):
         self.kill_often(places.disk(), KILLS // 2)
+
+    def test_memory_with_a_supervisor(self):
+        self.kill_often(places.MEMORY, KILLS - KILLS // 2, with_supervisor=True)
+
+    def test_disk_with_a_supervisor(self):
+        self.kill_often(places.disk(), KILLS // 2, with_supervisor=True)
 
 
 if __name__ == "__main__":

@@ -18,7 +18,7 @@ REALTIME = 1_763_200_000 * 1_000_000_000  # 2025-11-15 09:46:40 UTC
 PID = 4711
 BLOCK_UNITS, SEGMENT_UNITS = 192, 2046
 
-# Stages and roles by number (docs/format.md 4).
+# Stages and roles by number (format 4).
 (DATA, TRANSFER, FORWARD, BACKWARD, OPTIMIZER, COMPUTE, COMM, SYNC, CALLBACK, EVAL, INFER,
  CHECKPOINT, COMPILE, SETUP, GC, PRODUCE, USER) = range(1, 18)
 UPDATE, TRAIN_CALL = 1, 2
@@ -184,10 +184,12 @@ def watched(steps):
     return process(thread)
 
 
-def untrained():
-    """No step: a script of which functions were timed, with hooks that did not fit."""
+def untrained(*hooked):
+    """No step: a script of which functions were timed, with hooks that did not fit, and some that did."""
     thread = Thread()
     thread.wait(5 * MS)
+    for target in hooked:
+        thread.mark(hook, target)
     thread.mark(hook, b"torch.optim.Optimizer.step", b"torch is not installed", flags=FAILED)
     thread.mark(hook, b"atexit")
     for _ in range(10):

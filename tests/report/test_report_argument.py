@@ -89,7 +89,31 @@ class Outcome(ReportTest):
                    exit_code=0)
         found = self.json()
         self.assertEqual(found["run"]["wall_ns"], 3_000 * MS + 500_000)
-        self.assertEqual(found["books"]["startup_ns"], 50 * MS)
+        books = found["books"]
+        self.assertEqual(books["startup_ns"], 50 * MS + 500_000)
+        self.assertEqual(books["wall_ns"], found["run"]["wall_ns"])
+        self.assertEqual(books["wall_ns"], sum(ns for key, ns in books.items() if key != "wall_ns"))
+
+    def test_books_of_a_run_whose_children_train_one_after_the_other(self):
+        """Where they were begun, what trained before, and how they ended is in the books, too."""
+        late = 5_000 * MS
+        second = runs.Thread(runs.PID + 1, runs.START + late)
+        second.loop(True)
+        for _ in range(400):
+            runs.one_step(second)
+        second.loop(False)
+        self.make_run(a=runs.healthy(), b=runs.process(second, pid=runs.PID + 1,
+                                                       start_ticks=runs.START + late,
+                                                       start_raw_ns=runs.START + late))
+        self.write(pid=99, started_ns=runs.START - 500_000, ended_ns=second.now + 10 * MS, exit_code=0)
+        found = self.json()
+        books, (longest, other) = found["books"], found["loops"]
+        self.assertEqual((longest["steps"]["count"], other["steps"]["count"]), (400, 200))
+        self.assertEqual(books["wall_ns"], found["run"]["wall_ns"])
+        self.assertEqual(books["wall_ns"], sum(ns for key, ns in books.items() if key != "wall_ns"))
+        self.assertEqual(books["idle_ns"], other["books"]["wall_ns"])
+        self.assertEqual(books["startup_ns"], 500_000 + late - other["books"]["wall_ns"])
+        self.assertEqual(books["teardown_ns"], 10 * MS)
 
     def test_how_it_ended(self):
         for facts, line, state in (

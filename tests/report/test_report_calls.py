@@ -6,7 +6,7 @@ import unittest
 
 import report_runs as runs
 from report_runs import (BATCH_END, CALLBACK, CHECKPOINT, CLOSED, COMPILE, COMPUTE, DATA, EPOCH_END,
-                         EVAL, INFER, MS, NEST, SETUP, SYNC, TRAIN_CALL, US)
+                         EVAL, INFER, MS, NEST, SETUP, SYNC, TRAIN_CALL, US, USER)
 from report_support import ReportTest
 from builder import mark
 from support import FINE
@@ -21,10 +21,11 @@ NAMES = (
     (9, b"predict", b"", INFER, 0, 0), (10, b"fit", b"", 0, 0, 0),
     (11, b"make iterator", b"tf.data", SETUP, 0, 0), (12, b"trace", b"helper", COMPILE, 0, 0),
     (13, b"trace", b"train_step", COMPILE, 0, 0), (14, b"recompile", b"", 0, 0, 0),
-    (15, b"torch.compile", b"", COMPILE, 0, 0))
+    (15, b"torch.compile", b"", COMPILE, 0, 0),
+    (16, b"on_train_batch_end", b"ModelCheckpoint", USER, 0, BATCH_END), (17, b"mine", b"", USER, 0, 0))
 STAGE = {number: stage for number, _, _, stage, _, _ in NAMES}
 LOG, PLOT, EVALUATE, SLOW, SAVE, ITEM, PREDICT = 3, 4, 5, 6, 7, 8, 9
-ITERATOR, HELPER, TRAIN_STEP, RECOMPILE, COMPILER = 11, 12, 13, 14, 15
+ITERATOR, HELPER, TRAIN_STEP, RECOMPILE, COMPILER, SAVER, MINE = 11, 12, 13, 14, 15, 16, 17
 
 
 class Fit(runs.Thread):
@@ -163,7 +164,7 @@ class Saves(Calls):
         self.assertEqual(set(found), {"checkpoint-heavy", "callback-bound"}, found)
         self.check_share(found["checkpoint-heavy"], 400 / 2400)
         self.check_share(found["callback-bound"], 800 / 2400)
-        self.assertIn("not counted as its own: 400 ms saving", found["callback-bound"]["evidence"])
+        self.assertIn("not counted here: 400 ms saving", found["callback-bound"]["evidence"])
 
     def test_what_a_callback_evaluates(self):
         found = self.findings(
@@ -186,6 +187,33 @@ class Between(Calls):
         self.assertEqual(found["instrument-more"]["of"], "the loop")
 
 
+class InSteps(Calls):
+    def test_a_callback_that_saves_is_not_of_the_scripts_own(self):
+        def each(name):
+            return lambda t, number: (t.call(name, (SAVE, 3 * MS), own=MS), t.wait(2 * MS))
+        found = self.findings(each=each(SAVER))["instrument-more"]
+        self.assertNotIn("own span", found["evidence"])
+        found = self.findings(each=each(MINE))["instrument-more"]
+        self.assertIn("the script's own span mine takes", found["evidence"])
+
+
+    def test_what_a_program_names_itself(self):
+        """Of three steps one gets two batches, by a call of another name."""
+        thread = runs.Thread()
+        random = runs.noise(3)
+        for i in range(200):
+            thread.span(1, MS)
+            if i % 3 == 0:
+                thread.span(8, MS)
+            thread.span(2, 4 * MS * (1 + 0.02 * next(random)), flags=runs.TRAIN)
+        names = ((1, b"read_batch", b"", DATA, 0, 0), (8, b"rewind", b"", DATA, 0, 0),
+                 (2, b"train", b"", COMPUTE, TRAIN_CALL, 0))
+        name = self.make_run("own", p=runs.process(thread, names=names))
+        report = json.loads(self.check(["report", "--json", name], FINE).stdout)
+        self.assertEqual(report["verdict"], "input-bound")
+        self.assertIn("; 75 % of it in read_batch", report["findings"][0]["evidence"])
+
+
 class Compiling(Calls):
     def test_the_function_that_carries_it(self):
         """One takes long once, another one a little again and again."""
@@ -203,6 +231,18 @@ class Compiling(Calls):
             return self.findings(train=lambda i: [(HELPER, ns)] if i % 50 == 40 else [])
         self.assertIn("4 times in 200 steps", few(2000 * MS)["retrace-storm"]["evidence"])
         self.assertNotIn("retrace-storm", few(40 * MS))
+
+    def test_a_storm_that_is_over_before_steps_are_steady(self):
+        """One length of a sentence after another, until all have been seen."""
+        def first(count, ns):
+            return self.findings(train=lambda i: [(HELPER, ns)] if 1 <= i <= count else [])
+        found = first(12, 500 * MS)["retrace-storm"]
+        self.assertEqual((found["of"], found["severity"]), ("the loop", "high"))
+        self.assertIn("helper is compiled again and again", found["claim"])
+        self.assertIn("12 times in 200 steps, 500 ms each", found["evidence"])
+        self.check_share(found, 12 * 500 / (12 * 500 + 200 * 6))
+        self.assertNotIn("retrace-storm", first(3, 2000 * MS))
+        self.assertNotIn("retrace-storm", first(12, MS))
 
     def test_why_is_said_where_it_is_known(self):
         text = b"forward (/home/someone/train.py:12): size of x changed, expected 32, actual 33"

@@ -19,24 +19,28 @@ FRAMES = {"main": (90, b"<module>", b"train.py"), "forward": (15, b"train", b"tr
           "library": (7, b"wait", b"/usr/lib/python3.11/x.py"),
           "collate": (8, b"collate_tensor_fn", b"/usr/lib/python3.11/collate.py"),
           "trainer": (15, b"train", b"train.py"),
+          **{"decode %d" % i: (40 + i, b"decode", b"input.py") for i in range(5)},
           **{"line %d" % i: (30 + i, b"train", b"train.py") for i in range(12)}}
+# Names by which a framework is known, with their stage; "to" is anybody's.
+STAGES = {b"to": runs.TRANSFER, b"zero_grad": runs.OPTIMIZER, b"gradient": runs.BACKWARD, b"DataLoader": runs.DATA}
 NUMBERS = {name: i for i, name in enumerate(FRAMES, 1)}
 
 
-def train(*stacks, other=3 * MS, data=0, transfer=0):
+def train(*stacks, other=3 * MS, data=0, transfer=0, stage_name=b"to",
+          loop_name=b""):
     """Steps of 5.5 ms and what is in no stage, where the stacks are sampled in turn, one a step; in a wait for
     data, if there is one."""
     thread, sampler = runs.Thread(), runs.Thread(tid=9, text=b"stepscope")
     random = runs.noise(3)
     thread.wait(50 * MS)
-    thread.loop(True)
+    thread.loop(True, 22)
     for i in range(STEPS):
         thread.mark(runs.step, 32)
         if data:
             take(sampler, thread.now + data / 2, *stacks[i % len(stacks)])
             thread.span(1, data)
-        if transfer:
-            thread.span(21, transfer)
+        if transfer or (stage_name != b"to" and i == 0):
+            thread.span(21, transfer or MS / 100)
         take(sampler, thread.now + MS, "forward", "main")
         thread.span(2, 2 * MS * (1 + 0.02 * next(random)))
         thread.span(3, 3 * MS)
@@ -44,11 +48,12 @@ def train(*stacks, other=3 * MS, data=0, transfer=0):
         if not data:
             take(sampler, thread.now + other / 2, *stacks[i % len(stacks)])
         thread.wait(other)
-    thread.loop(False)
+    thread.loop(False, 22)
     told = [frame(NUMBERS[name], line, function, file, *more)
             for name, (line, function, file, *more) in FRAMES.items()]
     return runs.process(thread, sampler, control=told,
-                        names=runs.NAMES + ((21, b"to", b"", runs.TRANSFER, 0, 0),))
+                        names=runs.NAMES + ((21, stage_name, b"", STAGES[stage_name], 0, 0),
+                                           (22, loop_name, b"", 0, 0, 0)))
 
 
 def take(sampler, ticks, *stack):
@@ -97,8 +102,67 @@ class OwnCode(ReportTest):
     def test_many_lines(self):
         warned, _ = self.judge(*(("line %d" % i, "main") for i in range(12)))
         self.assertEqual(list(warned), ["user-code"])
-        self.assertIn("spread over 12 lines", warned["user-code"]["claim"])
+        self.assertIn("spread over 12 lines, 8 % of that at train.py:", warned["user-code"]["claim"])
         self.check_share(warned["user-code"], 3 / 8.5)
+
+    def test_no_function_has_half_of_it(self):
+        stacks = [("decode %d" % i, "own", "main") for i in range(4)]
+        warned, _ = self.judge(*stacks, *(("line %d" % i, "main") for i in range(6)))
+        self.assertIn("spread over 10 lines, 40 % of that in decode() at input.py:40, 41, 42 and 1 more",
+                      warned["user-code"]["claim"])
+
+    def test_lines_of_a_function_are_added_up(self):
+        # 4 + 3 + 2 + 1 of 14 samples: no line stands for decode(), and 4 are elsewhere.
+        stacks = [("decode %d" % i, "own", "main") for i in range(4) for _ in range(4 - i)]
+        warned, _ = self.judge(*stacks, *[("own", "main")] * 4)
+        self.assertEqual(list(warned), ["user-code"])
+        finding = warned["user-code"]
+        self.assertIn("in decode() at input.py:40, 41, 42 and 1 more", finding["claim"])
+        self.assertIn("in decode()", finding["evidence"])
+        self.check_share(finding, 10 / 14 * 3 / 8.5)
+        # A line with nearly all of its function stands for it.
+        warned, _ = self.judge(*[("decode 0", "own", "main")] * 9, ("decode 1", "own", "main"))
+        self.assertIn("at input.py:40 (decode)", warned["user-code"]["claim"])
+
+    def test_a_function_that_makes_batches(self):
+        stacks = [("decode %d" % i, "batches", "for", "main") for i in range(3)]
+        warned, _ = self.judge(*stacks)
+        self.assertIn("most of it in decode() at input.py:40, 41 and 42",
+                      " ".join(warned["input-bound"]["claim"].split()))
+        warned, _ = self.judge(*[("decode %d" % i, "for", "main") for i in range(5)], data=5 * MS,
+                               other=0)
+        self.assertIn("100 % of it in decode() at input.py:40, 41, 42 and 2 more",
+                      warned["input-bound"]["evidence"])
+
+    def test_code_that_makes_no_batches_is_not_moved_into_the_input(self):
+        for name in (b"zero_grad", b"gradient", b"DataLoader"):
+            advice = self.judge(("own", "main"), stage_name=name)[0]["user-code"]["advice"]
+            self.assertIn("less often", advice)
+            self.assertNotRegex(advice, "Data(set|Loader)|num_workers|jax.jit")
+
+    def test_a_generator_gets_the_advice_of_its_framework(self):
+        stack = ("batches", "for", "main")
+        for name, wanted, other in ((b"zero_grad", r"DataLoader\(dataset, num_workers=1\)", "tf.data"),
+                                    (b"gradient", r"PyDataset\(workers=1\).*from_generator\(.*prefetch",
+                                     "num_workers|[.]map")):
+            advice = self.judge(stack, stage_name=name)[0]["input-bound"]["advice"]
+            self.assertRegex(advice, wanted)
+            self.assertNotRegex(advice, other)
+
+    def test_a_trainer_gets_its_own_arguments(self):
+        for loop, wanted in ((b"train", r"TrainingArguments\(dataloader_num_workers=1,"),
+                             (b"fit", "give the DataLoader workers: num_workers=1,"),
+                             (b"", "give the DataLoader workers: num_workers=1,")):
+            warned, _ = self.judge(("for", "main"), data=10 * MS, other=0, stage_name=b"zero_grad",
+                                   loop_name=loop)
+            self.assertRegex(warned["input-bound"]["advice"], wanted)
+
+    def test_a_worker_that_would_not_keep_up_is_no_advice(self):
+        # 20 of 25.5 ms are waited for: a worker in their place leaves 20 of them.
+        warned, _ = self.judge(("for", "main"), data=20 * MS, other=0, stage_name=b"zero_grad")
+        advice = warned["input-bound"]["advice"]
+        self.assertIn("fetch each batch in one piece", advice)
+        self.assertNotRegex(advice, "num_workers|would take")
 
     def test_what_no_line_has(self):
         warned, report = self.judge(("own", "main"), ("library",))
@@ -122,9 +186,9 @@ class OwnCode(ReportTest):
         for stacks, transfer, wanted in (((collate, collate, other), MS, True), ((other,), 0, False)):
             warned, _ = self.judge(*stacks, data=5 * MS, transfer=transfer, other=0)
             evidence = warned["input-bound"]["evidence"]
-            self.assertEqual("67 % of the time goes into putting samples together" in evidence, wanted,
+            self.assertEqual("67 % of the time goes into collating samples" in evidence, wanted,
                              evidence)
-            self.assertEqual("to bring it to the device takes another" in evidence, wanted, evidence)
+            self.assertEqual("copying to the device takes another" in evidence, wanted, evidence)
 
     def test_batches_of_a_generator(self):
         stack = ("batches", "for", "main")

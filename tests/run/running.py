@@ -185,6 +185,19 @@ class Terminal:
         self.shell.wait()
 
 
+def is_sanitized():
+    with open(PROGRAM, "rb") as file:
+        return b"__asan_init" in file.read()
+
+
+def kill(pid):
+    """A process that may have ended."""
+    try:
+        os.kill(pid, signal.SIGKILL)
+    except ProcessLookupError:
+        pass
+
+
 class RunTest(unittest.TestCase):
     """A test with an empty directory, in which the command runs."""
 

@@ -8,7 +8,7 @@ import subprocess
 import unittest
 
 from running import (PATIENCE_S, PROGRAM, PYTHON, TRAINER, RunTest, children_of, environment,
-                     is_running, steps_in, wait_until)
+                     is_running, kill, steps_in, wait_until)
 
 
 class Nested(RunTest):
@@ -29,6 +29,13 @@ class Nested(RunTest):
         self.assertEqual(done.returncode, 127)
         self.assertIn(b"cannot run 'no-such-command'", done.stderr)
 
+    def test_a_script_without_its_interpreter_gets_a_hint(self):
+        with open(self.path("train.py"), "w", encoding="utf-8") as file:
+            file.write("print(1)\n")
+        for name in (self.path("train.py"), "./train.py", "train.py"):
+            done = self.run_it("--", name)
+            self.assertIn(b"Put python in front: stepscope run -- python " + name.encode(), done.stderr)
+
     def test_a_run_that_is_gone_is_not_joined(self):
         env = environment(STEPSCOPE_RUN=self.path("gone"))
         self.run_it("--", TRAINER, input=b"steps 3\n", env=env)
@@ -41,7 +48,7 @@ class Daemons(RunTest):
         done = self.run_it("--", "sh", "-c",
                            "setsid sleep 1000 </dev/null >/dev/null 2>&1 & echo $!")
         daemon = int(done.stdout)
-        self.addCleanup(os.kill, daemon, signal.SIGKILL)
+        self.addCleanup(kill, daemon)
         self.assertEqual(done.returncode, 0)
         self.assertTrue(is_running(daemon))
 
@@ -50,7 +57,7 @@ class Daemons(RunTest):
         script = "setsid \"$0\" <orders >said 2>&1 & echo $!; while [ ! -s said ]; do :; done"
         run = self.start("--", "sh", "-c", script, TRAINER)
         daemon = int(run.expect(b"\n"))
-        self.addCleanup(os.kill, daemon, signal.SIGKILL)
+        self.addCleanup(kill, daemon)
         with open(self.path("orders"), "w", encoding="ascii") as orders:
             code, _, err = run.finish()
             self.assertEqual(code, 0)
@@ -73,7 +80,7 @@ class Daemons(RunTest):
                   "while ! grep -q '1 steps' said; do :; done; \"$0\"")
         run = self.start("--", "sh", "-c", script, TRAINER)
         daemon = int(run.expect(b"\n"))
-        self.addCleanup(os.kill, daemon, signal.SIGKILL)
+        self.addCleanup(kill, daemon)
         run.expect(b"ready\n")
         with open(self.path("orders"), "w", encoding="ascii"):
             run.tell("steps 777")
@@ -85,6 +92,10 @@ class Daemons(RunTest):
 
 
 class Kills(RunTest):
+    def has_latest(self):
+        """The supervisor's child makes the link, beside the command."""
+        return os.path.exists(os.path.join(self.folder, "stepscope-runs", "latest"))
+
     def steps(self):
         return self.info()["records"].get("step", 0)
 
@@ -104,14 +115,14 @@ class Kills(RunTest):
         helpers = set(children_of(run.pid)) - {command}
         os.kill(run.pid, signal.SIGKILL)
         run.process.wait(PATIENCE_S)
-        wait_until(lambda: not any(map(is_running, helpers)), "the end of its helper")
         self.assertTrue(is_running(command))
-        self.assertEqual(self.steps(), 100)
+        wait_until(lambda: self.steps() == 100, "the copy of what was recorded")
         self.assertTrue(self.info()["live"])
         run.tell("steps 50")
         run.expect(b"150 steps\n")
         run.process.stdin.close()
         wait_until(lambda: not is_running(command), "the end of the command")
+        wait_until(lambda: not any(map(is_running, helpers)), "the end of its helpers")
         self.assertEqual(self.steps(), 150)
         self.assertEqual(self.report()["steps"]["count"], 150)
         self.assertNotIn("ended_ns", self.facts("outcome"))
@@ -127,7 +138,9 @@ class Kills(RunTest):
         self.assertEqual(self.facts("outcome")["signal"], "9")
 
     def test_both_are_killed(self):
+        """At the same time: what had been copied to the file stays, which takes a moment."""
         run, command = self.start_trainer()
+        wait_until(lambda: self.has_latest() and self.steps() == 100, "the copy")
         os.kill(run.pid, signal.SIGKILL)
         os.kill(command, signal.SIGKILL)
         run.process.wait(PATIENCE_S)
@@ -139,6 +152,7 @@ class Kills(RunTest):
         run = self.start("--", TRAINER, start_new_session=True)
         run.tell("steps 100")
         run.expect(b"100 steps\n")
+        wait_until(lambda: self.has_latest() and self.steps() == 100, "the copy")
         os.killpg(run.pid, signal.SIGKILL)
         run.process.wait(PATIENCE_S)
         self.assertEqual(self.steps(), 100)
@@ -174,12 +188,17 @@ class Books(RunTest):
         self.assertIn(f"{report['steps']['steady']['count']:,} steady steps",
                       done.stderr.decode().replace("\u00a0", " "))
 
+    def reused(self):
+        """0, too, as long as the recorder's own thread has not written the beginning of the file."""
+        done = self.stepscope("info", "--json", "stepscope-runs/latest")
+        return json.loads(done.stdout)["lost"]["reused"] if done.returncode == 0 else 0
+
     def train_past_the_cap(self, *options):
         """A little at a time, until some of it was given up: (steps that were made, standard error)."""
         run = self.start(*options, "--", TRAINER, env=environment(STEPSCOPE_CAP="500K"))
         run.expect(b"ready\n")
         made = 0
-        while made == 0 or self.info()["lost"]["reused"] == 0:
+        while made == 0 or self.reused() == 0:
             self.assertLess(made, 1_000_000, "the cap took nothing")
             made += 200
             run.tell("steps 200")
@@ -192,8 +211,8 @@ class Books(RunTest):
         made, err = self.train_past_the_cap()
         seen = steps_in(err)
         text = self.stepscope("report", "stepscope-runs/latest").stdout
-        self.assertIn("\nThe whole run, as it was summed up when it ended\nstepscope: ", text)
-        self.assertIn(f"{seen:,} steps", text.partition("The part of it that is kept")[0])
+        self.assertIn("\nThe whole run, as summarised when it ended\nstepscope: ", text)
+        self.assertIn(f"{seen:,} steps", text.partition("The part that is kept")[0])
         report = json.loads(self.stepscope("report", "--json", "stepscope-runs/latest").stdout)
         self.assertLess(report["steps"]["count"], made)
         whole = self.run_it("--", TRAINER, input=b"steps 600\n")
@@ -204,7 +223,7 @@ class Books(RunTest):
         _, err = self.train_past_the_cap("--quiet")
         self.assertEqual(err, "")
         text = self.stepscope("report", "stepscope-runs/latest").stdout
-        self.assertIn("\nThe whole run, as it was summed up when it ended\nstepscope: ", text)
+        self.assertIn("\nThe whole run, as summarised when it ended\nstepscope: ", text)
 
 
 class Many(RunTest):
@@ -220,7 +239,8 @@ class Many(RunTest):
         run.tell("steps 10")
         run.expect(b"20 steps\n")
         wait_until(lambda: len(os.listdir(self.path("stepscope-runs/latest"))) > 300, "the files")
-        self.assertLess(len(os.listdir(f"/proc/{run.pid}/fd")), 200)
+        wait_until(lambda: len(os.listdir(f"/proc/{run.pid}/fd")) < 200,
+                   "descriptors of workers that have ended to be closed")
         code, _, err = run.finish()
         self.assertEqual(code, 0)
         self.assertEqual(steps_in(err), 20, err)

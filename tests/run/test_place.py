@@ -1,5 +1,6 @@
 """Where runs are kept, and what happens when they cannot be."""
 
+import json
 import os
 import re
 import resource
@@ -7,7 +8,7 @@ import stat
 import subprocess
 import unittest
 
-from running import PATIENCE_S, PROGRAM, PYTHON, TRAINER, RunTest, environment
+from running import PATIENCE_S, PROGRAM, PYTHON, TRAINER, RunTest, environment, wait_until
 
 NAME = r"\d{8}-\d{6}-"
 
@@ -44,6 +45,25 @@ class Directories(RunTest):
         self.assertEqual(stat.S_IMODE(os.stat(run).st_mode), 0o700)
         for name in os.listdir(run):
             self.assertEqual(stat.S_IMODE(os.stat(os.path.join(run, name)).st_mode), 0o600, name)
+
+    def test_nobody_else_may_read_what_is_made_of_a_run(self):
+        run = self.start("--html", "page.html", "--tensorboard", "board", "--", TRAINER)
+        run.tell("steps 1000")
+        run.expect(b"1000 steps\n")
+        self.assertEqual(run.finish()[0], 0)
+        self.stepscope("report", "--html", "second.html")
+        self.stepscope("export", "tensorboard", "stepscope-runs/latest", "exported")
+        files = ["page.html", "second.html"]
+        for folder in ("board", "exported"):
+            events = [os.path.join(at, name) for at, _, names in os.walk(self.path(folder))
+                      for name in names]
+            self.assertTrue(events, folder)
+            files += events
+        for path in files:
+            self.assertEqual(stat.S_IMODE(os.stat(self.path(path)).st_mode), 0o600, path)
+        os.chmod(self.path("stepscope-runs/latest"), 0o755)  # its owner shares it
+        self.stepscope("report", "--html", "shared.html")
+        self.assertEqual(stat.S_IMODE(os.stat(self.path("shared.html")).st_mode) & 0o044, 0o044)
 
     def test_git_never_sees_a_run(self):
         self.run_it("--", "true")
@@ -87,12 +107,66 @@ class Directories(RunTest):
             self.run_it("--name", name, "--", "true")
             self.assertTrue(os.readlink(self.path("stepscope-runs/latest")).endswith(name))
 
+    def test_a_run_that_recorded_nothing_does_not_become_latest(self):
+        self.run_it("--name", "good", "--", TRAINER, input=b"steps 3\n")
+        done = self.run_it("--name", "bad", "--", PYTHON, "-c", "import no_such_module")
+        self.assertEqual(done.returncode, 1)
+        self.assertTrue(os.readlink(self.path("stepscope-runs/latest")).endswith("-good"))
+        [bad] = [run for run in self.runs() if run.endswith("-bad")]
+        self.assertEqual(self.facts("result", f"stepscope-runs/{bad}")["steps"], "0")
+        self.run_it("--name", "better", "--", TRAINER, input=b"steps 3\n")
+        self.assertTrue(os.readlink(self.path("stepscope-runs/latest")).endswith("-better"))
+
+    def test_a_run_is_listed_with_its_name_and_its_result(self):
+        self.run_it("--name", "my run", "--", TRAINER, input=b"steps 300\n")
+        [run] = json.loads(self.stepscope("list", "--json").stdout)
+        self.assertEqual((run["name"], run["steps"], run["state"]), ("my-run", 300, "ended"))
+        self.assertEqual(run["path"], os.path.join("stepscope-runs", *self.runs()))
+        report = json.loads(self.stepscope("report", "--json", "my-run").stdout)
+        self.assertEqual(run["verdict"], report["verdict"])
+        self.assertEqual(self.facts("manifest")["name"], "my-run")
+
     def test_a_directory_called_latest_is_left_alone(self):
         os.makedirs(self.path("stepscope-runs/latest/mine"))
         self.assertEqual(self.run_it("--", "true").returncode, 0)
         self.assertEqual(os.listdir(self.path("stepscope-runs/latest")), ["mine"])
         [run] = self.runs()
         self.assertNotIn("latest", os.listdir(self.path("stepscope-runs", run)))
+
+    def test_what_lies_where_a_file_will_be_written_is_never_opened(self):
+        run = self.start("--", TRAINER)
+        run.tell("steps 100")
+        run.expect(b"100 steps\n")
+        wait_until(lambda: "pid" in self.facts("outcome"), "an outcome")
+        os.mkfifo(self.path("stepscope-runs/latest/outcome.new"))
+        self.assertEqual(run.finish()[0], 0)
+        self.assertEqual(self.facts("outcome")["exit_code"], "0")
+
+    def test_a_directory_that_is_replaced_gets_nothing(self):
+        os.makedirs(self.path("theirs/runs"))
+        os.chmod(self.path("theirs/runs"), 0o777)
+        os.mkdir(self.path("victim"))
+        self.write("victim/outcome", "mine")
+        run = self.start("--dir", "theirs/runs", "--", TRAINER)
+        run.tell("steps 100")
+        run.expect(b"100 steps\n")
+        wait_until(lambda: "pid" in self.facts("outcome", "theirs/runs/latest"), "an outcome")
+        [name] = self.runs("theirs/runs")
+        os.rename(self.path("theirs/runs", name), self.path("theirs/moved"))
+        os.symlink(self.path("victim"), self.path("theirs/runs", name))
+        code, _, err = run.finish()
+        self.assertEqual(code, 0)
+        self.assertEqual(os.listdir(self.path("victim")), ["outcome"])
+        with open(self.path("victim/outcome"), encoding="ascii") as outcome:
+            self.assertEqual(outcome.read(), "mine")
+        self.assertEqual(self.facts("outcome", "theirs/moved")["exit_code"], "0")
+        self.assertIn("other users could replace theirs/runs/", err)
+
+    def test_a_directory_that_is_ours_or_sticky_is_not_warned_of(self):
+        for name, mode in (("ours", 0o755), ("sticky", 0o1777)):
+            os.mkdir(self.path(name))
+            os.chmod(self.path(name), mode)
+            self.assertNotIn(b"other users", self.run_it("--dir", name, "--", TRAINER).stderr)
 
     def test_latest_never_misses(self):
         """Replaced at once: whoever looks meanwhile finds a run."""
@@ -117,7 +191,7 @@ class NoPlace(RunTest):
         lines = done.stderr.decode().splitlines()
         self.assertEqual(len(lines), 1, lines)
         self.assertRegex(lines[0], rf"\Astepscope run: not recorded: .*{why}\. "
-                                   r"The command runs all the same\.\Z")
+                                   r"The command still runs\.\Z")
 
     RUN = ["--", "sh", "-c", "test -z \"$STEPSCOPE_RUN\" && echo ran; exit 6"]
 
@@ -131,7 +205,7 @@ class NoPlace(RunTest):
         self.write("file", "")
         done = self.run_it("--strict", "--dir", "file/x", *self.RUN)
         self.assertEqual((done.returncode, done.stdout), (3, b""))
-        self.assertEqual(done.stderr, b"stepscope run: not run, since it cannot be recorded: "
+        self.assertEqual(done.stderr, b"stepscope run: not run, because it cannot be recorded: "
                                       b"cannot make file/x: Not a directory.\n")
 
     def test_strict_runs_what_can_be_recorded(self):
@@ -181,6 +255,28 @@ class NoPlace(RunTest):
         self.run_it(*self.RUN, preexec_fn=lambda: resource.setrlimit(
             resource.RLIMIT_FSIZE, (4096, resource.RLIM_INFINITY)))
         self.assertEqual(os.listdir(self.folder), [])
+
+
+@unittest.skipUnless(os.geteuid() == 0, "needs root")
+class OutOfReach(RunTest):
+    """Commands that cannot write into the run any more."""
+
+    def check(self, act, reason):
+        run = self.start("--", PYTHON, "-c", f"import os, sys; {act}; print('ready', flush=True); "
+                                             "sys.stdin.read()")
+        run.expect(b"ready")
+        wait_until(lambda: self.facts("unhooked-reach"), "a note")
+        code, _, err = run.finish()
+        self.assertEqual(code, 0, err)
+        for text in (err, self.stepscope("report").stdout):
+            self.assertIn(f"Hooks none: {reason}", " ".join(text.split()))
+
+    def test_another_user(self):
+        self.check("os.setuid(65534)", "it runs as user 65534, who cannot write to this run")
+
+    def test_another_root(self):
+        os.mkdir(self.path("root"))
+        self.check("os.chroot('root')", "it has another root directory, from which this run cannot be reached")
 
 
 class Usage(RunTest):

@@ -7,7 +7,8 @@ import signal
 import stat
 import unittest
 
-from running import PATIENCE_S, TRAINER, RunTest, environment, is_running, steps_in, wait_until
+from running import (PATIENCE_S, TRAINER, RunTest, children_of, environment, is_running, kill, steps_in,
+                     wait_until)
 
 
 class Remote(RunTest):
@@ -82,10 +83,12 @@ class Remote(RunTest):
     def test_without_a_supervisor_the_report_knows_where_they_are(self):
         run = self.start_trainer()
         command = int(self.facts("outcome", "far/latest")["pid"])
+        left = children_of(run.pid)
         os.kill(run.pid, signal.SIGKILL)
         run.process.wait(PATIENCE_S)
         run.process.stdin.close()
         wait_until(lambda: not is_running(command), "the end of the command")
+        wait_until(lambda: not any(map(is_running, left)), "the end of what keeps its memory")
         done = self.stepscope("report", "--json", "far/latest")
         self.assertEqual(done.returncode, 0, done.stderr)
         self.assertIn('"count":100', done.stdout.replace(" ", ""))
@@ -110,7 +113,7 @@ class Remote(RunTest):
         for options in ([], ["--quiet"]):
             run = self.start(*options, "--", "sh", "-c", script, TRAINER, env=self.env)
             daemon = int(run.expect(b"\n"))
-            self.addCleanup(os.kill, daemon, signal.SIGKILL)
+            self.addCleanup(kill, daemon)
             with open(self.path("orders"), "w", encoding="ascii") as orders:
                 orders.write("steps 3\n")
                 orders.flush()

@@ -7,7 +7,7 @@ import subprocess
 import unittest
 
 from running import (PATIENCE_S, PROGRAM, PYTHON, TRAINER, RunTest, children_of, environment,
-                     read_until, steps_in)
+                     read_until, state_of, steps_in, wait_until)
 
 # Says each signal that it gets, ends with its input.
 COUNTER = """
@@ -83,6 +83,21 @@ class Sent(RunTest):
                 os.kill(pid, signal.SIGKILL)
         os.kill(run.pid, signal.SIGTERM)
         self.assertEqual(run.expect(b"[SIGTERM]"), b"")
+
+    def test_a_witness_that_stays_stopped_makes_nobody_deaf(self):
+        run = self.start_counter(start_new_session=True)
+        command = self.command_of(run.pid)
+        os.killpg(run.pid, signal.SIGSTOP)
+        wait_until(lambda: {state_of(pid) for pid in (run.pid, command)} == {"T"}, "a stop of both")
+        for pid in (run.pid, command):  # not the group: the witness stays stopped
+            os.kill(pid, signal.SIGCONT)
+        run.expect(b"[SIGCONT]")
+        os.kill(run.pid, signal.SIGTERM)
+        run.expect(b"[SIGTERM]")
+        os.killpg(run.pid, signal.SIGUSR1)
+        run.expect(b"[SIGUSR1]")
+        self.assertNotIn(b"SIGUSR1", self.ask(run))
+        self.assertEqual(run.finish()[0], 0)
 
     def test_ignored_and_blocked_signals_are_handed_down(self):
         show = ("import signal; print(signal.getsignal(signal.SIGUSR1) == signal.SIG_IGN, "

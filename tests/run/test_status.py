@@ -63,6 +63,14 @@ class Status(RunTest):
         done = self.run_it("--", "true")
         self.assertIn(b"nothing was recorded", done.stderr)
 
+    def test_a_command_that_fails_before_its_first_step_gets_two_lines(self):
+        done = self.run_it("--", "sh", "-c", "echo no module >&2; exit 1")
+        lines = done.stderr.decode().splitlines()
+        self.assertEqual(lines[0], "no module")
+        self.assertRegex(lines[1], r"\Astepscope: sh -c .*: exited with 1 after \S+ [mu]?s\Z")
+        self.assertRegex(lines[2], r"\Amore    stepscope report")
+        self.assertEqual(len(lines), 3)
+
     def test_a_command_that_records_nothing_is_summed_up(self):
         done = self.run_it("--deadline", "1h", "--", "sh", "-c", "exit 7")
         lines = done.stderr.decode().splitlines()
@@ -80,7 +88,8 @@ class Status(RunTest):
         self.assertIn(b": killed by signal 9 (Killed) after ", done.stderr)
 
     def test_a_line_is_about_now(self):
-        """Not about what was known at the last look, which may be 30 s old."""
+        """Not about what was known at the last look, which may be 30 s old. The first line that is
+        written after the steps may have been begun before them; the second was not."""
         run = self.start("--every", "400ms", "--", TRAINER)
         err = run.process.stderr.fileno()
         for done in range(40, 240, 40):
@@ -88,14 +97,15 @@ class Status(RunTest):
             run.expect(f"{done} steps\n".encode())
             while select.select([err], [], [], 0)[0]:  # lines from before
                 os.read(err, 65536)
-            seen = read_until(err, b"\n")
-            self.assertIn(f": step {done - 1},", seen.decode().splitlines()[-1])
+            _, _, second = read_until(err, b"\n").partition(b"\n")
+            second = read_until(err, b"\n", second)
+            self.assertIn(f": step {done - 1},", second.decode().splitlines()[0])
         self.assertEqual(run.finish()[0], 0)
 
     def test_the_deadline_is_judged(self):
         run = self.start("--every", "50ms", "--deadline", "1h", "--", TRAINER)
         run.tell("steps 500")
-        read_until(run.process.stderr.fileno(), b", deadline cannot be told, ")
+        read_until(run.process.stderr.fileno(), b", deadline cannot be judged, ")
         run.expect(b"500 steps\n")
         code, _, err = run.finish()
         self.assertEqual(code, 0)

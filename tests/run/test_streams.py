@@ -2,11 +2,14 @@
 
 import os
 import select
+import shutil
+import signal
 import subprocess
+import tempfile
 import unittest
 
 from running import (BUILD, PATIENCE_S, PROGRAM, PYTHON, TRAINER, RunTest, environment,
-                     read_until)
+                     read_until, wait_until)
 
 SUMMARY = b"stepscope: "
 
@@ -50,6 +53,46 @@ class Streams(RunTest):
         plain = subprocess.run([PYTHON, "-c", show], cwd=self.path("deep/er"), check=True,
                                env=env, stdout=subprocess.PIPE)
         self.assertEqual(done.stdout, plain.stdout)
+
+    def test_a_reader_that_does_not_read_standard_error_holds_up_no_signal(self):
+        run = self.start("--", TRAINER)
+        run.tell("steps 100")
+        run.expect(b"100 steps\n")
+        err = os.open(f"/proc/self/fd/{run.process.stderr.fileno()}", os.O_WRONLY | os.O_NONBLOCK)
+        self.addCleanup(os.close, err)
+        with self.assertRaises(BlockingIOError):  # full, to the last byte
+            while os.write(err, bytes(1)):
+                pass
+        run.process.stdin.close()
+        wait_until(lambda: "exit_code" in self.facts("outcome"), "an end of the command")
+        run.process.send_signal(signal.SIGTERM)
+        self.assertEqual(run.process.wait(PATIENCE_S), 0)
+
+    def test_the_package_is_found_below_a_folder_of_any_name(self):
+        for name in ("we[i]rd", "st*r", "wh?t", "a b", "back\\slash"):
+            with self.subTest(folder=name):
+                boot = self.path(name, "python/stepscope/_boot")
+                os.makedirs(boot)
+                shutil.copy(PROGRAM, self.path(name, "stepscope"))
+                done = subprocess.run(
+                    [self.path(name, "stepscope"), "run", "--quiet", "sh", "-c",
+                     "echo \"$PYTHONPATH\""],
+                    cwd=self.folder, env=environment(), stdout=subprocess.PIPE, check=True)
+                self.assertEqual(done.stdout.decode().split(":")[0].strip(), boot)
+
+    def test_the_package_is_found_where_pip_puts_it(self):
+        for place in ("lib/python3.12/site-packages", "lib64/python3.12/site-packages",
+                      "lib/python3/dist-packages", "local/lib/python3.12/dist-packages", ""):
+            with self.subTest(place=place), tempfile.TemporaryDirectory(dir=self.folder) as prefix:
+                prefix = os.path.realpath(prefix)
+                boot = os.path.normpath(os.path.join(prefix, place, "stepscope/_boot"))
+                os.makedirs(boot)
+                os.mkdir(os.path.join(prefix, "bin"))
+                program = shutil.copy(PROGRAM, os.path.join(prefix, "bin/stepscope"))
+                done = subprocess.run([program, "run", "--quiet", "sh", "-c", "echo \"$PYTHONPATH\""],
+                                      cwd=self.folder, env=environment(), stdout=subprocess.PIPE,
+                                      check=True)
+                self.assertEqual(done.stdout.decode().split(":")[0].strip(), boot)
 
     def test_a_command_that_closes_standard_error(self):
         done = self.run_it("--", "sh", "-c", "exec 2>&-; echo out; exit 3")

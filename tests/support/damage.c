@@ -110,8 +110,7 @@ static uint64_t draw(uint64_t *state)
 /* Somewhere in the file; mostly where something is: headers, blocks, first records. */
 static size_t draw_place(uint64_t *random, size_t size)
 {
-    const size_t segment =
-        draw(random) % (size / SS_SEGMENT_BYTES + 1) * SS_SEGMENT_BYTES;
+    const size_t segment = draw(random) % (size / SS_SEGMENT_BYTES + 1) * SS_SEGMENT_BYTES;
     const size_t block = segment + draw(random) % 8 * SS_BLOCK_BYTES;
     size_t place;
 
@@ -142,8 +141,7 @@ static uint64_t draw_value(uint64_t *random)
                                    1000,  UINT32_MAX, INT64_MAX,  UINT64_MAX, 458752,
                                    20000, 0x80000000, 1ull << 63, 1999,       32};
 
-    return draw(random) % 3 ? odd[draw(random) % (sizeof odd / sizeof *odd)]
-                            : draw(random);
+    return draw(random) % 3 ? odd[draw(random) % (sizeof odd / sizeof *odd)] : draw(random);
 }
 
 static void change_once(uint8_t *bytes, size_t size, uint64_t *random)

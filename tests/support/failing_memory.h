@@ -1,5 +1,5 @@
-/* malloc(), calloc(), realloc() and free() of a test program: one call can be made to fail, and what is in use
- * is counted. The program is linked with --wrap for each of them. */
+/* malloc(), calloc(), realloc() and free() of a test program: one call can be made to fail, and
+ * what is in use is counted. The program is linked with --wrap for each of them. */
 #ifndef SUPPORT_FAILING_MEMORY_H
 #define SUPPORT_FAILING_MEMORY_H
 

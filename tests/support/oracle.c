@@ -7,7 +7,8 @@
 
 #include <cmocka.h>
 
-/* The state is rolled itself: rows of neighbours that only differ in where they begin would be of one row. */
+/* The state is rolled itself: rows of neighbours that only differ in where they begin would be of
+ * one row. */
 struct dice dice_new(uint64_t seed)
 {
     struct dice dice = {seed};
@@ -129,12 +130,10 @@ static unsigned odd_flags(struct wild *w)
     static const unsigned odd[] = {SS_FLAG_TRAIN,   SS_FLAG_EVAL,     SS_FLAG_FAILED,
                                    SS_FLAG_OVERLAY, SS_FLAG_PRODUCER, SS_FLAG_ESTIMATE};
     unsigned flags = 0;
-    while (dice_chance(&w->dice, 30)) {
+    while (dice_chance(&w->dice, 30))
         flags |= odd[dice_below(&w->dice, 6)];
-    }
-    if (dice_chance(&w->dice, w->trouble)) {
+    if (dice_chance(&w->dice, w->trouble))
         flags |= dice_chance(&w->dice, 50) ? SS_FLAG_PERTURBED : SS_FLAG_UNFINISHED;
-    }
     return flags;
 }
 
@@ -142,23 +141,20 @@ static void noise(struct wild *w);
 
 static void span(struct wild *w, unsigned who, unsigned flags, int64_t arg)
 {
-    if (script_depth(w->s) >= DEEPEST) {
+    if (script_depth(w->s) >= DEEPEST)
         return;
-    }
     script_begin(w->s, w->names[who], flags);
     pass(w);
     if (dice_chance(&w->dice, w->noise)) {
         noise(w);
         pass(w);
     }
-    if (dice_chance(&w->dice, w->trouble)) {
+    if (dice_chance(&w->dice, w->trouble))
         script_drop(w->s);
-    } else {
+    else
         script_end(w->s, 0, arg);
-    }
-    if (dice_chance(&w->dice, w->noise)) {
+    if (dice_chance(&w->dice, w->noise))
         noise(w);
-    }
     pass(w);
 }
 
@@ -172,9 +168,8 @@ static void append(struct wild *w)
 
 static void point(struct wild *w)
 {
-    static const unsigned kinds[] = {SS_KIND_EPOCH_BEGIN, SS_KIND_EPOCH_END,
-                                     SS_KIND_LOOP_BEGIN,  SS_KIND_LOOP_END,
-                                     SS_KIND_STEP,        SS_KIND_LOST};
+    static const unsigned kinds[] = {SS_KIND_EPOCH_BEGIN, SS_KIND_EPOCH_END, SS_KIND_LOOP_BEGIN,
+                                     SS_KIND_LOOP_END,    SS_KIND_STEP,      SS_KIND_LOST};
     unsigned kind = kinds[dice_below(&w->dice, w->habits & 1 ? 6 : 4)];
     script_point(w->s, kind, kind == SS_KIND_LOOP_BEGIN ? w->names[FIT] : 3);
 }
@@ -182,25 +177,22 @@ static void point(struct wild *w)
 static void noise(struct wild *w)
 {
     unsigned kind = dice_below(&w->dice, 10);
-    if (kind < 2 && dice_chance(&w->dice, w->points)) {
+    if (kind < 2 && dice_chance(&w->dice, w->points))
         point(w);
-    } else if (kind == 2 && w->options & WILD_APPENDS) {
+    else if (kind == 2 && w->options & WILD_APPENDS)
         append(w);
-    } else {
+    else
         span(w, dice_below(&w->dice, CAST), odd_flags(w), dice_below(&w->dice, 4));
-    }
 }
 
 static void batch(struct wild *w, unsigned optimizer)
 {
     bool with_data = dice_chance(&w->dice, 80);
     for (unsigned micro = dice_chance(&w->dice, 20) ? 3 : 1; micro > 0; micro--) {
-        if (with_data) {
+        if (with_data)
             span(w, DATA, 0, 0);
-        }
-        if (dice_chance(&w->dice, 10)) {
+        if (dice_chance(&w->dice, 10))
             span(w, FORWARD, SS_FLAG_EVAL, 0); /* a teacher */
-        }
         span(w, FORWARD, SS_FLAG_TRAIN, 0);
         span(w, BACKWARD, 0, 0);
     }
@@ -213,29 +205,24 @@ static void train(struct wild *w)
     unsigned first = ADAM + dice_below(&w->dice, w->habits & 2 ? 3 : 1);
     for (unsigned left = dice_below(&w->dice, 24); left > 0; left--) {
         batch(w, first);
-        if (w->habits & 4) {
+        if (w->habits & 4)
             batch(w, second);
-        }
     }
-    if (dice_chance(&w->dice, 50)) {
+    if (dice_chance(&w->dice, 50))
         span(w, DATA, SS_FLAG_FAILED, 0);
-    }
 }
 
 static void evaluate(struct wild *w)
 {
-    if (dice_chance(&w->dice, 50)) {
+    if (dice_chance(&w->dice, 50))
         span(w, SETUP, 0, 0);
-    }
     for (unsigned left = dice_below(&w->dice, 5); left > 0; left--) {
         span(w, DATA, 0, 0);
-        if (dice_chance(&w->dice, 80)) {
+        if (dice_chance(&w->dice, 80))
             span(w, FORWARD, dice_chance(&w->dice, 70) ? SS_FLAG_EVAL : SS_FLAG_TRAIN, 0);
-        }
     }
-    if (dice_chance(&w->dice, 70)) {
+    if (dice_chance(&w->dice, 70))
         span(w, DATA, SS_FLAG_FAILED, 0);
-    }
 }
 
 /* Of one function, of several by turns, or of one for now and then. */
@@ -245,17 +232,14 @@ static void call(struct wild *w)
     const bool by_turns = w->habits >> 10 & 1;
     for (unsigned i = 0, count = dice_below(&w->dice, 24); i < count; i++) {
         const unsigned who = by_turns ? i % functions : dice_below(&w->dice, functions);
-        if (dice_chance(&w->dice, 30)) {
+        if (dice_chance(&w->dice, 30))
             span(w, DATA, 0, 0);
-        }
         span(w, CALL + who, SS_FLAG_TRAIN, dice_below(&w->dice, 5));
-        if (dice_chance(&w->dice, 50)) {
+        if (dice_chance(&w->dice, 50))
             span(w, BATCH_END, 0, 0);
-        }
     }
-    if (dice_chance(&w->dice, 50)) {
+    if (dice_chance(&w->dice, 50))
         span(w, CALL, SS_FLAG_FAILED, 0);
-    }
 }
 
 static void jitted(struct wild *w)
@@ -263,12 +247,10 @@ static void jitted(struct wild *w)
     unsigned train = dice_chance(&w->dice, 50) ? SS_FLAG_TRAIN : 0;
     for (unsigned left = dice_below(&w->dice, 40); left > 0; left--) {
         span(w, GRAD_FN + dice_below(&w->dice, 2), train, 0);
-        if (dice_chance(&w->dice, 10)) {
+        if (dice_chance(&w->dice, 10))
             span(w, EVAL_FN, 0, 0);
-        }
-        if (dice_chance(&w->dice, 10)) {
+        if (dice_chance(&w->dice, 10))
             span(w, SYNC, 0, 0);
-        }
     }
 }
 
@@ -280,15 +262,13 @@ static void closed(struct wild *w)
 
 static void move(struct wild *w)
 {
-    if (w->options & WILD_ONE_LANE) {
+    if (w->options & WILD_ONE_LANE)
         return;
-    }
     uint32_t lane = 1 + dice_below(&w->dice, 4);
     script_process(w->s, lane > 2, -1);
     script_lane(w->s, lane);
-    if (dice_chance(&w->dice, w->trouble)) {
+    if (dice_chance(&w->dice, w->trouble))
         script_new_owner(w->s);
-    }
 }
 
 /* Opens a span that stays open, or closes one. */
@@ -304,8 +284,8 @@ static void hang(struct wild *w)
 
 static void act(struct wild *w)
 {
-    static void (*const scenes[])(struct wild * w) = {
-        train, evaluate, closed, noise, noise, pass, move, hang, jitted, call, point};
+    static void (*const scenes[])(struct wild * w) = {train, evaluate, closed, noise, noise, pass,
+                                                      move,  hang,     jitted, call,  point};
     unsigned scene;
     do {
         scene = dice_below(&w->dice, 11);
@@ -325,13 +305,12 @@ void wild_play(struct script *script, uint64_t seed, unsigned acts, unsigned opt
     script_process(script, 1, 0);
     script_process(script, 0, -1);
     for (unsigned i = 0; i < CAST; i++) {
-        w.names[i] = script_name(script, cast[i].text, cast[i].stage, cast[i].role,
-                                 cast[i].scope, cast[i].object);
+        w.names[i] = script_name(script, cast[i].text, cast[i].stage, cast[i].role, cast[i].scope,
+                                 cast[i].object);
     }
     for (unsigned i = 0; i < acts; i++) {
-        if (between) {
+        if (between)
             between(context, i);
-        }
         act(&w);
     }
 }
@@ -339,9 +318,8 @@ void wild_play(struct script *script, uint64_t seed, unsigned acts, unsigned opt
 static void put_numbers(FILE *out, const char *what, const int64_t *number, size_t count)
 {
     fprintf(out, "%s", what);
-    for (size_t i = 0; i < count; i++) {
+    for (size_t i = 0; i < count; i++)
         fprintf(out, " %lld", (long long)number[i]);
-    }
     fputc('\n', out);
 }
 
@@ -352,16 +330,16 @@ static void put_interval(FILE *out, const char *what, struct interval interval)
 
 static void put_quantiles(FILE *out, const struct snap_quantiles *q)
 {
-    fprintf(out, "quantiles %a %a %a %a %lld\n", q->p50_ns, q->p90_ns, q->p95_ns,
-            q->p99_ns, (long long)q->max_ns);
+    fprintf(out, "quantiles %a %a %a %a %lld\n", q->p50_ns, q->p90_ns, q->p95_ns, q->p99_ns,
+            (long long)q->max_ns);
 }
 
 static void put_stages(FILE *out, const struct snap_loop *loop)
 {
     for (int i = 0; i < SS_STAGE_COUNT; i++) {
         const struct snap_stage *stage = &loop->stage[i];
-        fprintf(out, "stage %d %d %lld %a\n", i, stage->measured,
-                (long long)stage->total_ns, stage->mean_ns);
+        fprintf(out, "stage %d %d %lld %a\n", i, stage->measured, (long long)stage->total_ns,
+                stage->mean_ns);
         put_interval(out, "share", stage->share);
         put_quantiles(out, &stage->quantiles);
     }
@@ -369,36 +347,31 @@ static void put_stages(FILE *out, const struct snap_loop *loop)
 
 static void put_course(FILE *out, const struct snap_loop *loop)
 {
-    for (size_t i = 0; i < loop->change.shift_count; i++) {
+    for (size_t i = 0; i < loop->change.shift_count; i++)
         fprintf(out, "shift %lld\n", (long long)loop->shift_step[i]);
-    }
-    for (int i = 0; i < loop->periods; i++) {
+    for (int i = 0; i < loop->periods; i++)
         fprintf(out, "period %lld\n", (long long)loop->period[i].steps);
-    }
     for (int i = 0; i < loop->slow_count; i++) {
         put_numbers(out, "slow", &loop->slowest[i].number, 3);
         put_numbers(out, "stages", loop->slowest[i].stage_ns, SS_STAGE_COUNT);
     }
-    for (size_t i = 0; i < loop->epoch_count; i++) {
+    for (size_t i = 0; i < loop->epoch_count; i++)
         put_numbers(out, "epoch", &loop->epochs[i].number, 6);
-    }
 }
 
 static void put_loop(FILE *out, const struct snap_loop *loop)
 {
-    fprintf(out, "loop %u %u %u %d %s %d %d\n", loop->process, loop->tid, loop->lane,
-            loop->rank, loop->name, (int)loop->source, loop->ended);
-    const int64_t whole[] = {
-        loop->begin_ns,     loop->end_ns,       loop->wall_ns,
-        loop->negative_ns,  loop->steps,        loop->updates,
-        loop->batches,      loop->samples,      loop->flagged_steps,
-        loop->warmup.start, loop->warmup_steps, loop->warmup_ns,
-        loop->steady_steps, loop->steady_ns,    loop->window_steps,
-        loop->max_step,     loop->epochs_seen,  loop->more_steps_needed};
+    fprintf(out, "loop %u %u %u %d %s %d %d\n", loop->process, loop->tid, loop->lane, loop->rank,
+            loop->name, (int)loop->source, loop->ended);
+    const int64_t whole[] = {loop->begin_ns,     loop->end_ns,       loop->wall_ns,
+                             loop->negative_ns,  loop->steps,        loop->updates,
+                             loop->batches,      loop->samples,      loop->flagged_steps,
+                             loop->warmup.start, loop->warmup_steps, loop->warmup_ns,
+                             loop->steady_steps, loop->steady_ns,    loop->window_steps,
+                             loop->max_step,     loop->epochs_seen,  loop->more_steps_needed};
     put_numbers(out, "numbers", whole, sizeof whole / sizeof whole[0]);
     put_numbers(out, "segments", loop->segment_ns, MODEL_SEGMENT_COUNT);
-    fprintf(out, "of steps %a %a %a\n", loop->mad_ns, loop->spike_tax,
-            loop->overall_steps_per_s);
+    fprintf(out, "of steps %a %a %a\n", loop->mad_ns, loop->spike_tax, loop->overall_steps_per_s);
     put_quantiles(out, &loop->quantiles);
     put_interval(out, "step", loop->step_ns);
     put_interval(out, "steps/s", loop->steps_per_s);
@@ -412,8 +385,8 @@ static void put_loop(FILE *out, const struct snap_loop *loop)
 
 static void put_thread(FILE *out, const struct snap_thread *thread)
 {
-    fprintf(out, "thread %u %u %d %lld %lld\n", thread->process, thread->tid,
-            thread->rank, (long long)thread->begin_ns, (long long)thread->wall_ns);
+    fprintf(out, "thread %u %u %d %lld %lld\n", thread->process, thread->tid, thread->rank,
+            (long long)thread->begin_ns, (long long)thread->wall_ns);
     put_numbers(out, "segments", thread->segment_ns, MODEL_SEGMENT_COUNT);
 }
 
@@ -421,8 +394,8 @@ static void put_span(FILE *out, const struct snap_span *span)
 {
     fprintf(out, "span %s %s %d %d %d %llu %llu %lld %lld %a\n", span->text, span->object,
             span->stage, span->role, span->scope, (unsigned long long)span->count,
-            (unsigned long long)span->failed, (long long)span->total_ns,
-            (long long)span->self_ns, span->mean_ns);
+            (unsigned long long)span->failed, (long long)span->total_ns, (long long)span->self_ns,
+            span->mean_ns);
     put_quantiles(out, &span->quantiles);
     put_interval(out, "share", span->share);
 }
@@ -441,15 +414,12 @@ char *snapshot_text(const struct snapshot *snapshot)
                              (int64_t)snapshot->orphan_spans,
                              (int64_t)snapshot->forgotten_loops};
     put_numbers(out, "run", whole, sizeof whole / sizeof whole[0]);
-    for (size_t i = 0; i < snapshot->loop_count; i++) {
+    for (size_t i = 0; i < snapshot->loop_count; i++)
         put_loop(out, &snapshot->loops[i]);
-    }
-    for (size_t i = 0; i < snapshot->thread_count; i++) {
+    for (size_t i = 0; i < snapshot->thread_count; i++)
         put_thread(out, &snapshot->threads[i]);
-    }
-    for (size_t i = 0; i < snapshot->span_count; i++) {
+    for (size_t i = 0; i < snapshot->span_count; i++)
         put_span(out, &snapshot->spans[i]);
-    }
     fclose(out);
     return text;
 }

@@ -2,8 +2,9 @@
  *
  * A wild play does what no sane script would: any nesting of all stages, any flag, marks, loops and
  * epochs anywhere, several threads of two processes, lost records. Between that it trains: with or
- * without micro-batches, one optimizer or several, named and unnamed evaluation, train calls, jitted
- * functions. What each play does is drawn first, so that some are all noise and some hardly. */
+ * without micro-batches, one optimizer or several, named and unnamed evaluation, train calls,
+ * jitted functions. What each play does is drawn first, so that some are all noise and some
+ * hardly. */
 #ifndef TESTS_ORACLE_H
 #define TESTS_ORACLE_H
 
@@ -18,16 +19,17 @@ uint64_t dice_roll(struct dice *dice); /* 64 random bits */
 unsigned dice_below(struct dice *dice, unsigned limit);
 bool dice_chance(struct dice *dice, unsigned percent);
 
-/* A program that plays seeds: PROGRAM [FIRST [COUNT]] plays COUNT of them, 1 if not given, from the first on; without
- * arguments as many as its tests say. seeds_tell() is a teardown: after a failure it says which seed that was. */
+/* A program that plays seeds: PROGRAM [FIRST [COUNT]] plays COUNT of them, 1 if not given, from the
+ * first on; without arguments as many as its tests say. seeds_tell() is a teardown: after a failure
+ * it says which seed that was. */
 extern struct seeds {
     uint64_t first, count, now;
 } seeds;
 void seeds_choose(int argc, char **argv);
 int seeds_tell(void **state);
 
-#define FOR_EACH_SEED(seed, usual)                                                       \
-    for (uint64_t seed = seeds.now = seeds.first;                                        \
+#define FOR_EACH_SEED(seed, usual)                                                                 \
+    for (uint64_t seed = seeds.now = seeds.first;                                                  \
          seed < seeds.first + (seeds.count ? seeds.count : (usual)); seeds.now = ++seed)
 
 enum wild_options {
@@ -35,8 +37,8 @@ enum wild_options {
     WILD_ONE_LANE = 1 << 1, /* no other threads and processes */
 };
 
-/* Acts `acts` times; what fewer acts do is the beginning of what more do. `between` (may be NULL) is
- * called before each. */
+/* Acts `acts` times; what fewer acts do is the beginning of what more do. `between` (may be NULL)
+ * is called before each. */
 void wild_play(struct script *script, uint64_t seed, unsigned acts, unsigned options,
                void (*between)(void *context, unsigned act), void *context);
 

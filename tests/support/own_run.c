@@ -25,8 +25,7 @@ int own_run_setup(void **state)
     *state = own;
     if (!own)
         return -1;
-    snprintf(own->dir, sizeof own->dir, "%s/stepscope-record-XXXXXX",
-             place ? place : "/tmp");
+    snprintf(own->dir, sizeof own->dir, "%s/stepscope-record-XXXXXX", place ? place : "/tmp");
     return mkdtemp(own->dir) ? 0 : -1;
 }
 
@@ -99,8 +98,7 @@ static void map_header(struct own_run *own)
 
 void own_run_start(struct own_run *own, uint64_t cap_bytes)
 {
-    const struct ss_options options = {
-        .dir = own->dir, .rank = -1, .cap_bytes = cap_bytes};
+    const struct ss_options options = {.dir = own->dir, .rank = -1, .cap_bytes = cap_bytes};
 
     assert_int_equal(ss_start(&options), SS_E_OK);
     map_header(own);
@@ -112,8 +110,7 @@ bool own_run_catch_up(const struct own_run *own)
     const uint64_t start = __atomic_load_n(&own->header->beats, __ATOMIC_ACQUIRE);
 
     for (int ms = 0; ms < MOST_MS; ms++) {
-        if (__atomic_load_n(&own->header->beats, __ATOMIC_ACQUIRE) - start >=
-            ROUNDS_TO_WAIT)
+        if (__atomic_load_n(&own->header->beats, __ATOMIC_ACQUIRE) - start >= ROUNDS_TO_WAIT)
             return true;
         nanosleep(&nap, NULL);
     }

@@ -7,9 +7,8 @@
 #include "stepscope/recorder.h"
 
 struct own_run {
-    char dir[256]; /* made by own_run_setup(), empty */
-    const struct ss_file_header
-        *header; /* as it changes, from start to the next opening */
+    char dir[256];                       /* made by own_run_setup(), empty */
+    const struct ss_file_header *header; /* as it changes, from start to the next opening */
     struct ss_run *run;
     struct ss_record *records; /* of all threads, one lane after the other */
     size_t count, capacity;
@@ -18,8 +17,7 @@ struct own_run {
 /* For cmocka: the state of a test is a struct own_run. The teardown stops the recorder. */
 int own_run_setup(void **state);
 int own_run_teardown(void **state);
-#define OWN_RUN_TEST(test)                                                               \
-    cmocka_unit_test_setup_teardown(test, own_run_setup, own_run_teardown)
+#define OWN_RUN_TEST(test) cmocka_unit_test_setup_teardown(test, own_run_setup, own_run_teardown)
 
 /* Starts the recorder; 0: its own choice of a cap. */
 void own_run_start(struct own_run *own, uint64_t cap_bytes);
@@ -41,7 +39,7 @@ size_t own_run_count(const struct own_run *own, unsigned kind);
 const struct ss_record *own_run_get(const struct own_run *own, unsigned kind, size_t i);
 const struct ss_record *own_run_span(const struct own_run *own, size_t i);
 
-/* Spans and other records of a process that found no room, on all of its lanes. */
+/* Spans and other records of a process that did not fit, on all of its lanes. */
 uint64_t own_run_lost(const struct own_run *own, size_t process);
 
 /* Says that a text of the reader is this one. */

@@ -13,14 +13,12 @@ unsigned play_name(struct script *s, const char *text, unsigned stage)
 
 unsigned play_optimizer(struct script *s, const char *object)
 {
-    return script_name(s, "step", SS_STAGE_OPTIMIZER, SS_ROLE_UPDATE, SS_SCOPE_NONE,
-                       object);
+    return script_name(s, "step", SS_STAGE_OPTIMIZER, SS_ROLE_UPDATE, SS_SCOPE_NONE, object);
 }
 
 unsigned play_jitted(struct script *s, const char *function)
 {
-    return script_name(s, function, SS_STAGE_COMPUTE, SS_ROLE_JIT_CALL, SS_SCOPE_NONE,
-                       function);
+    return script_name(s, function, SS_STAGE_COMPUTE, SS_ROLE_JIT_CALL, SS_SCOPE_NONE, function);
 }
 
 struct play play_new(void)
@@ -41,8 +39,7 @@ struct play play_new(void)
                          .evaluate = play_name(s, "evaluate", SS_STAGE_EVAL),
                          .compute = play_name(s, "fused", SS_STAGE_COMPUTE),
                          .user = play_name(s, "block", SS_STAGE_USER),
-                         .fit =
-                             script_name(s, "fit", SS_STAGE_USER, SS_ROLE_LOOP, 0, "")};
+                         .fit = script_name(s, "fit", SS_STAGE_USER, SS_ROLE_LOOP, 0, "")};
 }
 
 void play_update(const struct play *p, unsigned by)

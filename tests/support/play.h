@@ -1,4 +1,5 @@
-/* What a script of any framework records, for plays of the step model (script.h). Times are in ns. */
+/* What a script of any framework records, for plays of the step model (script.h). Times are in
+ * ns. */
 #ifndef TESTS_PLAY_H
 #define TESTS_PLAY_H
 
@@ -8,8 +9,8 @@ enum { TRAIN = SS_FLAG_TRAIN, EVAL = SS_FLAG_EVAL, FAILED = SS_FLAG_FAILED };
 
 struct play {
     struct script *s;
-    unsigned setup, data, transfer, forward, backward, adam, sgd, zero, sync, save,
-        compile, evaluate, compute, user, fit;
+    unsigned setup, data, transfer, forward, backward, adam, sgd, zero, sync, save, compile,
+        evaluate, compute, user, fit;
 };
 struct play play_new(void);
 

@@ -74,8 +74,7 @@ void reading_expect_losses(struct ss_run *run, const struct ss_loss *losses, siz
         const struct ss_loss *const loss = ss_run_loss(run, i);
         if (ss_run_losses(run) != count)
             print_message("# loss %d at %llu, %llu bytes\n", (int)loss->kind,
-                          (unsigned long long)loss->offset,
-                          (unsigned long long)loss->bytes);
+                          (unsigned long long)loss->offset, (unsigned long long)loss->bytes);
     }
     assert_int_equal(ss_run_losses(run), count);
     for (size_t i = 0; i < count; i++)

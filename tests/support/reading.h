@@ -30,8 +30,7 @@ size_t reading_count(struct ss_run *run);
 
 /* Reads all, then expects exactly these losses, in any order; `process` and `file` are
  * not compared. */
-void reading_expect_losses(struct ss_run *run, const struct ss_loss *losses,
-                           size_t count);
+void reading_expect_losses(struct ss_run *run, const struct ss_loss *losses, size_t count);
 
 bool text_is(struct ss_text text, const char *expected);
 

@@ -81,22 +81,19 @@ static struct ss_record record_of(const struct script *script, unsigned kind)
                                .kind = (uint8_t)kind,
                                .depth = (uint8_t)depth,
                                .gaps = script->gaps[script->lane]};
-    record.tid = script->lane == script->process * 2 + 1 ? 100 + script->process
-                                                         : 1000 + script->lane;
+    record.tid =
+        script->lane == script->process * 2 + 1 ? 100 + script->process : 1000 + script->lane;
     record.tid += 1000 * script->owner[script->lane];
-    if (depth > 0) {
+    if (depth > 0)
         record.nest = (uint8_t)script->open[script->lane][depth - 1].nest;
-    }
     return record;
 }
 
-static void feed(const struct script *script, uint32_t process,
-                 const struct ss_record *record)
+static void feed(const struct script *script, uint32_t process, const struct ss_record *record)
 {
     model_feed(script->model, process, record);
-    if (script->tap) {
+    if (script->tap)
         script->tap(script->context, process, record);
-    }
 }
 
 static struct ss_text text_of(const char *text)
@@ -104,16 +101,13 @@ static struct ss_text text_of(const char *text)
     return (struct ss_text){text, strlen(text)};
 }
 
-unsigned script_name(struct script *script, const char *text, unsigned stage,
-                     unsigned role, unsigned scope, const char *object)
+unsigned script_name(struct script *script, const char *text, unsigned stage, unsigned role,
+                     unsigned scope, const char *object)
 {
-    for (unsigned i = 0; i < script->name_count; i++) {
+    for (unsigned i = 0; i < script->name_count; i++)
         if (strcmp(script->names[i].text, text) == 0 &&
-            strcmp(script->names[i].object, object) == 0 &&
-            script->names[i].stage == stage) {
+            strcmp(script->names[i].object, object) == 0 && script->names[i].stage == stage)
             return i + 1;
-        }
-    }
     unsigned number = ++script->name_count;
     assert_true(number < NAMES);
     script->names[number - 1].text = text;
@@ -152,8 +146,7 @@ void script_begin(struct script *script, unsigned name, unsigned flags)
     stack[depth].name = name;
     stack[depth].flags = flags;
     stack[depth].start = script->now;
-    stack[depth].nest = stage | SS_NEST_OPEN |
-                        (around & (SS_NEST_CLOSED | SS_NEST_OPAQUE)) |
+    stack[depth].nest = stage | SS_NEST_OPEN | (around & (SS_NEST_CLOSED | SS_NEST_OPAQUE)) |
                         (SS_STAGE_IS_CLOSED(stage) ? SS_NEST_CLOSED : 0u) |
                         (stage == SS_STAGE_USER ? 0u : SS_NEST_OPAQUE);
 }
@@ -181,13 +174,12 @@ void script_span(struct script *script, unsigned name, unsigned flags, int64_t n
 void script_point(struct script *script, unsigned kind, uint64_t value)
 {
     struct ss_record record = record_of(script, kind);
-    if (kind == SS_KIND_STEP) {
+    if (kind == SS_KIND_STEP)
         record.u.samples = value;
-    } else if (kind == SS_KIND_EPOCH_BEGIN) {
+    else if (kind == SS_KIND_EPOCH_BEGIN)
         record.u.epoch = value;
-    } else {
+    else
         record.name = (uint16_t)value;
-    }
     feed(script, script->process, &record);
 }
 
@@ -199,8 +191,21 @@ void script_counter(struct script *script, unsigned name, double value)
     feed(script, script->process, &record);
 }
 
-void script_plan(struct script *script, uint64_t steps, uint64_t epochs,
-                 uint64_t per_epoch, uint64_t batch)
+void script_mark_text(struct script *script, unsigned name, const char *text)
+{
+    struct ss_record record = record_of(script, SS_KIND_MARK);
+    record.name = (uint16_t)name;
+    record.u.text.a = text_of(text);
+    feed(script, script->process, &record);
+}
+
+void script_mark(struct script *script, unsigned name)
+{
+    script_mark_text(script, name, "");
+}
+
+void script_plan(struct script *script, uint64_t steps, uint64_t epochs, uint64_t per_epoch,
+                 uint64_t batch)
 {
     struct ss_record record = record_of(script, SS_KIND_PLAN);
     const uint64_t plan[4] = {steps, epochs, per_epoch, batch};
@@ -256,8 +261,7 @@ unsigned script_depth(const struct script *script)
 }
 
 void script_tap(struct script *script,
-                void (*tap)(void *context, uint32_t process,
-                            const struct ss_record *record),
+                void (*tap)(void *context, uint32_t process, const struct ss_record *record),
                 void *context)
 {
     script->tap = tap;
@@ -329,10 +333,8 @@ const struct snapshot *script_finish(struct script *script)
 
 const struct snap_span *script_find(const struct snapshot *snapshot, const char *text)
 {
-    for (size_t i = 0; i < snapshot->span_count; i++) {
-        if (strcmp(snapshot->spans[i].text, text) == 0) {
+    for (size_t i = 0; i < snapshot->span_count; i++)
+        if (strcmp(snapshot->spans[i].text, text) == 0)
             return &snapshot->spans[i];
-        }
-    }
     return NULL;
 }

@@ -5,7 +5,7 @@
 #ifndef TESTS_SCRIPT_H
 #define TESTS_SCRIPT_H
 
-#include "model/snapshot.h"
+#include "summary/snapshot.h"
 
 struct script;
 
@@ -17,8 +17,8 @@ void script_lane(struct script *script, uint32_t lane);
 void script_process(struct script *script, uint32_t process, int rank);
 
 /* A name; the same arguments give the same number. */
-unsigned script_name(struct script *script, const char *text, unsigned stage,
-                     unsigned role, unsigned scope, const char *object);
+unsigned script_name(struct script *script, const char *text, unsigned stage, unsigned role,
+                     unsigned scope, const char *object);
 
 void script_pass(struct script *script, int64_t ns);
 int64_t script_now(const struct script *script);
@@ -29,8 +29,10 @@ void script_span(struct script *script, unsigned name, unsigned flags, int64_t n
 /* STEP (samples), LOOP_BEGIN (name), LOOP_END, EPOCH_BEGIN (number), EPOCH_END. */
 void script_point(struct script *script, unsigned kind, uint64_t value);
 void script_counter(struct script *script, unsigned name, double value);
-void script_plan(struct script *script, uint64_t steps, uint64_t epochs,
-                 uint64_t per_epoch, uint64_t batch);
+void script_mark(struct script *script, unsigned name);
+void script_mark_text(struct script *script, unsigned name, const char *text);
+void script_plan(struct script *script, uint64_t steps, uint64_t epochs, uint64_t per_epoch,
+                 uint64_t batch);
 
 /* What goes wrong: the innermost span ends and its record is lost; a span is written long after it
  * ended; another thread takes the lane. */
@@ -39,15 +41,13 @@ void script_append(struct script *script, unsigned name, unsigned flags, int64_t
                    int64_t end_ns);
 void script_gap(struct script *script); /* records of the lane are missing from here on */
 void script_new_owner(struct script *script);
-void script_perturbed(struct script *script, int64_t ns); /* for so long, until now */
-void script_ended(struct script *script,
-                  enum ss_process_end end); /* EXITED if not told */
+void script_perturbed(struct script *script, int64_t ns);          /* for so long, until now */
+void script_ended(struct script *script, enum ss_process_end end); /* EXITED if not told */
 unsigned script_depth(const struct script *script);
 
 /* Gives each record that goes to the model to someone else too. */
 void script_tap(struct script *script,
-                void (*tap)(void *context, uint32_t process,
-                            const struct ss_record *record),
+                void (*tap)(void *context, uint32_t process, const struct ss_record *record),
                 void *context);
 struct model *script_model(const struct script *script);
 const struct ss_process *script_facts(const struct script *script, uint32_t process);

@@ -35,8 +35,7 @@ static void *resize(void *old, size_t size)
 
 static size_t add_segment(struct synth *synth)
 {
-    const size_t at =
-        (synth->size + SS_SEGMENT_BYTES - 1) / SS_SEGMENT_BYTES * SS_SEGMENT_BYTES;
+    const size_t at = (synth->size + SS_SEGMENT_BYTES - 1) / SS_SEGMENT_BYTES * SS_SEGMENT_BYTES;
     const size_t size = at + SS_SEGMENT_BYTES;
 
     if (size > synth->capacity) {
@@ -59,8 +58,7 @@ static size_t directory(struct synth *synth, uint32_t number)
     while (synth->directory_count <= number) {
         const uint32_t next = synth->directory_count;
         const size_t at = next == 0 ? 0 : add_segment(synth);
-        synth->directories =
-            resize(synth->directories, (next + 1) * sizeof *synth->directories);
+        synth->directories = resize(synth->directories, (next + 1) * sizeof *synth->directories);
         synth->directories[next] = at;
         synth->directory_count++;
         if (next > 0)
@@ -204,20 +202,17 @@ uint8_t *synth_record(struct synth *synth, uint32_t lane, const struct ss_head *
 }
 
 /* A struct of format.h that begins with its head. */
-static uint8_t *add(struct synth *synth, uint32_t lane, const struct ss_head *head,
-                    size_t size)
+static uint8_t *add(struct synth *synth, uint32_t lane, const struct ss_head *head, size_t size)
 {
     return synth_record(synth, lane, head, head + 1, size - sizeof *head);
 }
 
-uint8_t *synth_full_span(struct synth *synth, uint32_t lane,
-                         const struct ss_rec_span *span)
+uint8_t *synth_full_span(struct synth *synth, uint32_t lane, const struct ss_rec_span *span)
 {
     return add(synth, lane, &span->head, sizeof *span);
 }
 
-uint8_t *synth_span(struct synth *synth, uint32_t lane, uint16_t name, uint64_t start,
-                    uint64_t end)
+uint8_t *synth_span(struct synth *synth, uint32_t lane, uint16_t name, uint64_t start, uint64_t end)
 {
     const struct ss_rec_span span = {
         {.kind = SS_KIND_SPAN, .units = 1, .name = name}, start, end, 0};
@@ -228,8 +223,7 @@ uint8_t *synth_span(struct synth *synth, uint32_t lane, uint16_t name, uint64_t 
 uint8_t *synth_window(struct synth *synth, uint32_t lane, unsigned kind, uint64_t start,
                       uint64_t end, int64_t arg)
 {
-    const struct ss_rec_span span = {
-        {.kind = (uint8_t)kind, .units = 1}, start, end, arg};
+    const struct ss_rec_span span = {{.kind = (uint8_t)kind, .units = 1}, start, end, arg};
 
     return synth_full_span(synth, lane, &span);
 }
@@ -266,8 +260,8 @@ uint8_t *synth_system(struct synth *synth, uint32_t lane, uint16_t name, uint64_
 }
 
 /* The records that end with texts: `fields` up to offset 24, then a and b. */
-static uint8_t *add_texts(struct synth *synth, uint32_t lane, const void *fields,
-                          const char *a, const char *b)
+static uint8_t *add_texts(struct synth *synth, uint32_t lane, const void *fields, const char *a,
+                          const char *b)
 {
     const size_t a_bytes = strlen(a), b_bytes = strlen(b);
     uint8_t record[SS_MAX_UNITS * SS_UNIT] = {0};
@@ -275,8 +269,7 @@ static uint8_t *add_texts(struct synth *synth, uint32_t lane, const void *fields
 
     memcpy(record, fields, offsetof(struct ss_rec_text, text));
     text->head.units =
-        (uint8_t)((offsetof(struct ss_rec_text, text) + a_bytes + b_bytes + SS_UNIT - 1) /
-                  SS_UNIT);
+        (uint8_t)((offsetof(struct ss_rec_text, text) + a_bytes + b_bytes + SS_UNIT - 1) / SS_UNIT);
     text->a_bytes = (uint16_t)a_bytes;
     text->b_bytes = (uint16_t)b_bytes;
     memcpy(record + offsetof(struct ss_rec_text, text), a, a_bytes);
@@ -314,28 +307,20 @@ uint8_t *synth_info(struct synth *synth, const char *key, const char *value)
 uint8_t *synth_frame(struct synth *synth, uint32_t lane, uint32_t id, uint32_t line,
                      const char *function, const char *file)
 {
-    const struct ss_rec_frame frame = {
-        .head = {.kind = SS_KIND_FRAME}, .id = id, .line = line};
+    const struct ss_rec_frame frame = {.head = {.kind = SS_KIND_FRAME}, .id = id, .line = line};
 
     return add_texts(synth, lane, &frame, function, file);
 }
 
-uint8_t *synth_plan(struct synth *synth, uint32_t lane, uint64_t ticks,
-                    const uint64_t plan[4])
+uint8_t *synth_plan(struct synth *synth, uint32_t lane, uint64_t ticks, const uint64_t plan[4])
 {
-    const struct ss_rec_plan record = {{.kind = SS_KIND_PLAN, .units = 2},
-                                       ticks,
-                                       plan[0],
-                                       plan[1],
-                                       plan[2],
-                                       plan[3],
-                                       {0}};
+    const struct ss_rec_plan record = {
+        {.kind = SS_KIND_PLAN, .units = 2}, ticks, plan[0], plan[1], plan[2], plan[3], {0}};
 
     return add(synth, lane, &record.head, sizeof record);
 }
 
-uint8_t *synth_calibration(struct synth *synth, uint64_t ticks, int64_t raw_ns,
-                           int64_t realtime_ns)
+uint8_t *synth_calibration(struct synth *synth, uint64_t ticks, int64_t raw_ns, int64_t realtime_ns)
 {
     const struct ss_rec_calibration record = {
         {.kind = SS_KIND_CALIBRATION, .units = 2}, ticks, raw_ns, realtime_ns, 40, {0}};
@@ -346,8 +331,7 @@ uint8_t *synth_calibration(struct synth *synth, uint64_t ticks, int64_t raw_ns,
 uint8_t *synth_sample(struct synth *synth, uint32_t lane, uint64_t ticks, uint32_t tid,
                       const uint32_t *frames, uint16_t count)
 {
-    const size_t start = offsetof(struct ss_rec_sample, frame),
-                 size = count * sizeof *frames;
+    const size_t start = offsetof(struct ss_rec_sample, frame), size = count * sizeof *frames;
     uint8_t record[SS_MAX_UNITS * SS_UNIT] = {0};
     struct ss_rec_sample *const sample = (struct ss_rec_sample *)(void *)record;
 
@@ -382,8 +366,7 @@ void synth_give_up(struct synth *synth, uint32_t lane, uint32_t seq)
 {
     for (size_t at = SS_SEGMENT_BYTES; at < synth->size; at += SS_SEGMENT_BYTES) {
         struct ss_segment_header *const segment = segment_at(synth, at);
-        if (segment->kind != SS_SEGMENT_RECORDS || segment->lane != lane ||
-            segment->seq != seq)
+        if (segment->kind != SS_SEGMENT_RECORDS || segment->lane != lane || segment->seq != seq)
             continue;
         memset(segment, 0, SS_SEGMENT_BYTES);
         synth_header(synth)->reused_segments++;
@@ -436,8 +419,7 @@ int synth_write(struct synth *synth, const char *dir, const char *name)
     if (fd < 0)
         return -1;
     while (done < synth->size) {
-        const ssize_t put =
-            pwrite(fd, synth->bytes + done, synth->size - done, (off_t)done);
+        const ssize_t put = pwrite(fd, synth->bytes + done, synth->size - done, (off_t)done);
         if (put < 0)
             break;
         done += (size_t)put;

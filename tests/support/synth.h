@@ -37,8 +37,7 @@ uint8_t *synth_record(struct synth *synth, uint32_t lane, const struct ss_head *
 uint8_t *synth_span(struct synth *synth, uint32_t lane, uint16_t name, uint64_t start,
                     uint64_t end);
 /* With all that a span can have. */
-uint8_t *synth_full_span(struct synth *synth, uint32_t lane,
-                         const struct ss_rec_span *span);
+uint8_t *synth_full_span(struct synth *synth, uint32_t lane, const struct ss_rec_span *span);
 /* STEP, LOOP_*, EPOCH_*, THREAD_END. */
 uint8_t *synth_point(struct synth *synth, uint32_t lane, unsigned kind, uint16_t name,
                      uint64_t ticks, uint64_t value);
@@ -52,8 +51,7 @@ uint8_t *synth_window(struct synth *synth, uint32_t lane, unsigned kind, uint64_
 /* MARK, HOOK, THREAD_BEGIN. */
 uint8_t *synth_text(struct synth *synth, uint32_t lane, unsigned kind, uint16_t name,
                     uint64_t ticks, uint32_t id, const char *a, const char *b);
-uint8_t *synth_plan(struct synth *synth, uint32_t lane, uint64_t ticks,
-                    const uint64_t plan[4]);
+uint8_t *synth_plan(struct synth *synth, uint32_t lane, uint64_t ticks, const uint64_t plan[4]);
 uint8_t *synth_sample(struct synth *synth, uint32_t lane, uint64_t ticks, uint32_t tid,
                       const uint32_t *frames, uint16_t count);
 uint8_t *synth_frame(struct synth *synth, uint32_t lane, uint32_t id, uint32_t line,

@@ -12,11 +12,21 @@ import types
 sys.modules["tensorboard.compat.notf"] = types.ModuleType("notf")
 
 from tensorboard.backend.event_processing import event_accumulator  # noqa: E402
+from tensorboard.plugins.hparams import plugin_data_pb2  # noqa: E402
 from tensorboard.util import tensor_util  # noqa: E402
+
+ROW = "_hparams_/session_start_info"
 
 
 def value_of(event):
     return [event.step, event.wall_time, tensor_util.make_ndarray(event.tensor_proto).tolist()]
+
+
+def row_of(accumulator):
+    """What TensorBoard's plugin reads of the row of the run."""
+    content = accumulator.SummaryMetadata(ROW).plugin_data.content
+    start = plugin_data_pb2.HParamsPluginData.FromString(content).session_start_info
+    return {key: getattr(value, value.WhichOneof("kind")) for key, value in start.hparams.items()}
 
 
 def main():
@@ -33,7 +43,8 @@ def main():
             tensors[tag] = {"plugin": content.plugin_data.plugin_name,
                             "description": content.summary_description,
                             "points": [value_of(e) for e in accumulator.Tensors(tag)]}
-        print(json.dumps({"scalars": found, "tensors": tensors},
+        row = row_of(accumulator) if tensors.pop(ROW, None) else None
+        print(json.dumps({"scalars": found, "tensors": tensors, "row": row},
                          default=lambda value: value.decode()), flush=True)
 
 

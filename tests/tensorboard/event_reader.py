@@ -12,7 +12,7 @@ sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."
 from protobuf_wire import fields  # noqa: E402 (tests/export/protobuf_wire.py)
 
 Event = collections.namedtuple("Event", "wall_s step version values")
-Value = collections.namedtuple("Value", "tag scalar text bars description plugin")
+Value = collections.namedtuple("Value", "tag scalar text bars description plugin hparams")
 
 
 def crc32c(data):
@@ -60,16 +60,29 @@ def read_tensor(data):
     return None, [numbers[i:i + 3] for i in range(0, len(numbers), 3)]
 
 
+def read_hparams(data):
+    """{column: text or number} of a row of the table of runs."""
+    start = dict(fields(data))[3]
+    cells = [dict(fields(cell)) for number, cell in fields(start) if number == 1]
+    values = {cell[1].decode(): dict(fields(cell[2])) for cell in cells}
+    return {key: value[3].decode() if 3 in value else struct.unpack("<d", value[2])[0]
+            for key, value in values.items()}
+
+
 def read_value(data):
     found = dict(fields(data))
     metadata = dict(fields(found.get(9, b"")))
-    plugin = dict(fields(metadata.get(1, b""))).get(1, b"").decode()
-    text = bars = scalar = None
-    if 8 in found:
+    content = dict(fields(metadata.get(1, b"")))
+    plugin = content.get(1, b"").decode()
+    text = bars = scalar = hparams = None
+    if 2 in content:
+        hparams = read_hparams(content[2])
+    elif 8 in found:
         text, bars = read_tensor(found[8])
     else:
         scalar = struct.unpack("<f", found[2])[0]
-    return Value(found[1].decode(), scalar, text, bars, metadata.get(3, b"").decode(), plugin)
+    return Value(found[1].decode(), scalar, text, bars, metadata.get(3, b"").decode(), plugin,
+                 hparams)
 
 
 def read_event(data):

@@ -13,7 +13,7 @@ import board_runs  # finds the others
 import event_reader
 import make_runs
 import report_runs
-from builder import RUNS
+from builder import RUNS, hook, mark
 from event_reader import scalars
 from mutations import Mutator
 from support import DATA, FINE, NOBODY, PROGRAM, USAGE, CommandTest, loaded
@@ -40,6 +40,19 @@ class ExportTest(CommandTest):
         return [json.loads(line) for line in text.splitlines()]
 
 
+class Frameworks(ExportTest):
+    def test_the_table_of_runs_has_frameworks_with_their_versions(self):
+        thread = report_runs.steady(steps=30)
+        thread.mark(mark, b"torch 2.13.0+cpu", name=10)
+        thread.mark(hook, b"keras.src:fit")
+        made = report_runs.process(thread, names=(*report_runs.NAMES[:-2],
+                                                  (10, b"framework", b"", 0, 0, 0)))
+        self.make_run(a=made)
+        self.export()
+        (_, _, value), = event_reader.curves(self.folder_of())["_hparams_/session_start_info"]
+        self.assertEqual(value.hparams["framework"], "PyTorch 2.13, Keras")
+
+
 class Values(ExportTest):
     def setUp(self):
         super().setUp()
@@ -56,35 +69,47 @@ class Values(ExportTest):
             before = step
         self.assertEqual(before, len(self.all_steps))
 
+    def test_the_run_is_a_row_of_the_table_of_runs(self):
+        (_, _, value), = self.curves["_hparams_/session_start_info"]
+        self.assertEqual(value.plugin, "hparams")
+        report = self.loaded_report()
+        row = dict(value.hparams)
+        self.assertAlmostEqual(row.pop("step ms"), report["steps"]["steady"]["mean_ns"] / 1e6, places=6)
+        self.assertEqual(row, {"verdict": report["verdict"], "planned steps": 2000,
+                               "planned epochs": 4, "batch size": 32})
+
+    def loaded_report(self):
+        return json.loads(self.check(["report", "--json", "run"], FINE).stdout)
+
     def test_windows_hold_every_step_once(self):
-        lengths = [len(steps) for _, steps in self.windows("step time/mean ms")]
+        lengths = [len(steps) for _, steps in self.windows("1 step time/mean ms")]
         self.assertGreaterEqual(len(lengths), 5)
         self.assertTrue(all(300 < length < 600 for length in lengths[1:-1]), lengths)
 
     def test_mean_and_slowest_step_are_exact(self):
-        for value, steps in self.windows("step time/mean ms"):
+        for value, steps in self.windows("1 step time/mean ms"):
             mean = statistics.mean(step["time_ns"] for step in steps) / 1e6
             self.assertAlmostEqual(value.scalar, mean, delta=1e-6 * mean)
-        for value, steps in self.windows("step time/max ms"):
+        for value, steps in self.windows("1 step time/max ms"):
             self.assertEqual(value.scalar, single(max(step["time_ns"] for step in steps) / 1e6))
 
     def test_quantiles_are_within_half_a_percent(self):
         for tag, share in (("p50", 0.5), ("p95", 0.95), ("p99", 0.99)):
-            for value, steps in self.windows(f"step time/{tag} ms"):
+            for value, steps in self.windows(f"1 step time/{tag} ms"):
                 times = sorted(step["time_ns"] for step in steps)
                 exact = times[math.floor(share * (len(times) - 1))] / 1e6
                 self.assertAlmostEqual(value.scalar, exact, delta=0.005 * exact)
 
     def test_stages_add_up_to_the_step(self):
         for name in STAGES:
-            for value, steps in self.windows(f"stages/{name} ms"):
+            for value, steps in self.windows(f"2 stages/{name} ms"):
                 mean = statistics.mean(step["stages_ns"].get(name, 0) for step in steps) / 1e6
                 self.assertAlmostEqual(value.scalar, mean, delta=1e-6 * mean + 1e-9)
-        stages = [tag for tag in self.curves if tag.startswith("stages/")]
-        self.assertEqual(sorted(stages), sorted(f"stages/{name} ms" for name in STAGES))
+        stages = [tag for tag in self.curves if tag.startswith("2 stages/")]
+        self.assertEqual(sorted(stages), sorted(f"2 stages/{name} ms" for name in STAGES))
 
     def test_distribution_has_every_step(self):
-        for value, steps in self.windows("step time/distribution ms"):
+        for value, steps in self.windows("1 step time/distribution ms"):
             times = [step["time_ns"] / 1e6 for step in steps]
             self.assertEqual(value.plugin, "histograms")
             self.assertEqual(sum(count for _, _, count in value.bars), len(steps))
@@ -97,15 +122,15 @@ class Values(ExportTest):
 
     def test_throughput_has_pauses_in_it(self):
         seconds = steps = 0
-        for value, window in self.windows("throughput/steps per s"):
+        for value, window in self.windows("3 throughput/steps per s"):
             seconds += len(window) / value.scalar
             steps += len(window)
         last = self.all_steps[-1]
         whole = (last["start_ns"] + last["time_ns"] - self.all_steps[0]["start_ns"]) / 1e9
         whole += 0.6  # the evaluation that is cut out of the last step
         self.assertAlmostEqual(seconds, whole, delta=1e-4 * whole)
-        for (_, rate), (_, samples) in zip(self.scalars("throughput/steps per s"),
-                                           self.scalars("throughput/samples per s")):
+        for (_, rate), (_, samples) in zip(self.scalars("3 throughput/steps per s"),
+                                           self.scalars("3 throughput/samples per s")):
             self.assertAlmostEqual(samples, 32 * rate, delta=1e-5 * samples)
 
     def scalars(self, tag):
@@ -129,7 +154,7 @@ class Values(ExportTest):
     def test_callbacks_are_named_and_a_call_is_a_call(self):
         each = self.scalars("callbacks/EarlyStopping, batch_end ms")
         self.assertEqual([step for step, _ in each],
-                         [step for step, _ in self.scalars("step time/mean ms")])
+                         [step for step, _ in self.scalars("1 step time/mean ms")])
         for _, value in each:
             self.assertAlmostEqual(value, 0.2, delta=0.005)
         for _, value in self.scalars("callbacks/Logger#2, epoch_end ms"):
@@ -144,9 +169,9 @@ class Values(ExportTest):
 
     def test_times_are_those_of_the_wall(self):
         start = report_runs.REALTIME / 1e9
-        walls = [wall for _, wall, _ in self.curves["step time/mean ms"]]
+        walls = [wall for _, wall, _ in self.curves["1 step time/mean ms"]]
         self.assertEqual(walls, sorted(walls))
-        for (step, wall, _) in self.curves["step time/mean ms"]:
+        for (step, wall, _) in self.curves["1 step time/mean ms"]:
             last = self.all_steps[step - 1]
             end = (last["start_ns"] + last["time_ns"]) / 1e9  # of a step without a pause in it
             self.assertAlmostEqual(wall - start, end, delta=0.7)
@@ -161,9 +186,38 @@ class Values(ExportTest):
 
     def test_every_tag_is_described_once(self):
         for tag, points in self.curves.items():
-            if tag.split("/")[0] in ("step time", "stages", "throughput", "pauses", "epochs"):
+            if tag.split("/")[0] in ("1 step time", "2 stages", "3 throughput", "pauses", "epochs"):
                 self.assertTrue(points[0][2].description, tag)
                 self.assertEqual({point[2].description for point in points[1:]} - {""}, set(), tag)
+
+
+class Callbacks(ExportTest):
+    def test_those_that_take_next_to_nothing_are_one_curve(self):
+        thread = report_runs.Thread()
+        thread.loop(True)
+        for _ in range(200):
+            thread.mark(report_runs.step, 1)
+            thread.span(1, 100 * report_runs.MS)
+            for name, ns in ((5, report_runs.MS), (6, 20_000), (7, 30_000)):
+                thread.span(name, ns)
+        thread.loop(False)
+        names = [(1, b"next", b"", report_runs.DATA, 0, 0), (10, b"train", b"", 0, 0, 0),
+                 *((i, b"call", text, report_runs.CALLBACK, 0, 0)
+                   for i, text in ((5, b"Large"), (6, b"Small"), (7, b"Tiny")))]
+        self.make_run(p=report_runs.process(thread, names=names))
+        self.export()
+        curves = event_reader.curves(self.folder_of())
+        rest = "callbacks/others below 0.1 percent ms per step"
+        self.assertEqual(sorted(tag for tag in curves if tag.startswith("callbacks/")),
+                         ["callbacks/Large.call ms", rest])
+        for _, _, value in curves[rest]:
+            self.assertAlmostEqual(value.scalar, 0.05, places=6)
+
+    def test_what_one_looks_at_first_sorts_first(self):
+        self.make_run(a=board_runs.training())
+        self.export()
+        sections = sorted({tag.split("/")[0] for tag in event_reader.curves(self.folder_of())})
+        self.assertEqual(sections[:3], ["1 step time", "2 stages", "3 throughput"])
 
 
 class Places(ExportTest):
@@ -173,8 +227,8 @@ class Places(ExportTest):
         self.assertEqual(sorted(name for name in os.listdir(self.folder_of()) if "." not in name),
                          ["rank-0", "rank-1"])
         for name in ("rank-0", "rank-1"):
-            self.assertEqual(scalars(self.folder_of("run", name), "step time/mean ms")[-1][0], 2000)
-        self.assertEqual(list(event_reader.curves(self.folder_of())), ["verdict/findings"])
+            self.assertEqual(scalars(self.folder_of("run", name), "1 step time/mean ms")[-1][0], 2000)
+        self.assertEqual(list(event_reader.curves(self.folder_of())), ["verdict/findings", "_hparams_/session_start_info"])
 
     def test_processes_of_one_rank_do_not_share_a_place(self):
         """As when a launcher starts all ranks again after one of them failed."""
@@ -185,7 +239,7 @@ class Places(ExportTest):
             names = sorted(name for name in os.listdir(self.folder_of()) if "." not in name)
             self.assertEqual(names, ["rank-0", "rank-0-loop-2", "rank-1", "rank-1-loop-2"])
             for name in names:
-                points = scalars(self.folder_of("run", name), "step time/mean ms")
+                points = scalars(self.folder_of("run", name), "1 step time/mean ms")
                 self.assertEqual(len(event_reader.files_in(self.folder_of("run", name))), 1)
                 self.assertEqual(points[-1][0], 2000)
 
@@ -203,8 +257,8 @@ class Places(ExportTest):
                 (each,) = {round(value, 6) for _, value in
                            scalars(folder, "callbacks/EarlyStopping, batch_end ms")}
                 self.assertEqual(each, 1 + number)
-            self.assertEqual(scalars(self.folder_of(run), "step time/mean ms")[-1][0], 60)
-            self.assertEqual(scalars(self.folder_of(run, "loop-2"), "step time/mean ms")[-1][0], 80)
+            self.assertEqual(scalars(self.folder_of(run), "1 step time/mean ms")[-1][0], 60)
+            self.assertEqual(scalars(self.folder_of(run, "loop-2"), "1 step time/mean ms")[-1][0], 80)
 
     def test_loops_that_are_left_out_are_told_of(self):
         self.make_run(a=board_runs.many_loops())
@@ -215,8 +269,8 @@ class Places(ExportTest):
     def test_a_second_loop_has_a_place_of_its_own(self):
         self.make_run(a=report_runs.two_models())
         self.export()
-        self.assertEqual(scalars(self.folder_of(), "step time/mean ms")[-1][0], 60)
-        self.assertEqual(scalars(self.folder_of("run", "loop-2"), "step time/mean ms")[-1][0], 120)
+        self.assertEqual(scalars(self.folder_of(), "1 step time/mean ms")[-1][0], 60)
+        self.assertEqual(scalars(self.folder_of("run", "loop-2"), "1 step time/mean ms")[-1][0], 120)
 
     def test_nothing_is_replaced_without_force(self):
         self.make_run(a=report_runs.healthy())
@@ -227,7 +281,7 @@ class Places(ExportTest):
         self.assertEqual(event_reader.files_in(self.folder_of()), before)
         self.export("run", "--force")
         self.assertEqual(len(event_reader.files_in(self.folder_of())), 1)
-        self.assertEqual(len(scalars(self.folder_of(), "step time/mean ms")), 1)
+        self.assertEqual(len(scalars(self.folder_of(), "1 step time/mean ms")), 1)
 
     def test_files_of_ranks_are_replaced_by_force_only(self):
         """Where nothing is in the directory of the run itself."""
@@ -304,7 +358,7 @@ class Places(ExportTest):
         self.assertEqual(len(self.end("rename", signal.SIGINT)), 3)
         self.assertEqual(len(self.end("rename", signal.SIGINT, "--force")), 3)
         for rank in ("rank-0", "rank-1"):
-            points = scalars(self.folder_of("run", rank), "step time/mean ms")
+            points = scalars(self.folder_of("run", rank), "1 step time/mean ms")
             self.assertEqual(points[-1][0], 2000)
 
     def test_a_signal_keeps_what_was_there(self):
@@ -320,7 +374,7 @@ class Places(ExportTest):
         self.assertRegex(part, r"\Astepscope\.\d+\.0\.part\Z")
         self.assertEqual(event_reader.files_in(self.folder_of()), [])
         self.export()
-        self.assertTrue(scalars(self.folder_of(), "step time/mean ms"))
+        self.assertTrue(scalars(self.folder_of(), "1 step time/mean ms"))
 
 
 class Untrusted(ExportTest):
@@ -337,7 +391,7 @@ class Untrusted(ExportTest):
     def test_a_damaged_run_gives_what_is_left(self):
         self.make_run(a=report_runs.damaged())
         self.check(["export", "tensorboard", "run", "logs"], FINE)
-        self.assertGreater(scalars(self.folder_of(), "step time/mean ms")[-1][0], 100)
+        self.assertGreater(scalars(self.folder_of(), "1 step time/mean ms")[-1][0], 100)
 
     def try_run(self, run):
         """Whatever is in it: nothing crashes, and what comes out can be read."""
@@ -360,7 +414,7 @@ class Untrusted(ExportTest):
     def test_a_run_that_is_still_written(self):
         self.make_run(a=report_runs.live())
         self.export()
-        self.assertEqual(scalars(self.folder_of(), "step time/mean ms")[-1][0], 100)
+        self.assertEqual(scalars(self.folder_of(), "1 step time/mean ms")[-1][0], 100)
 
 
 if __name__ == "__main__":

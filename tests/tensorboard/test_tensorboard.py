@@ -24,7 +24,7 @@ from test_live import BARS, MEAN, PATIENCE_S, LiveTest, demo  # noqa: E402
 PYTHON = os.environ.get("STEPSCOPE_FRAMEWORKS_PYTHON", "")
 SCREENSHOTS = os.environ.get("STEPSCOPE_SCREENSHOTS")
 HERE = os.path.dirname(os.path.abspath(__file__))
-SECTIONS = ("step time", "stages", "callbacks", "throughput", "pauses", "epochs", "metrics",
+SECTIONS = ("1 step time", "2 stages", "3 throughput", "callbacks", "pauses", "epochs", "metrics",
             "machine")
 
 
@@ -67,6 +67,10 @@ class Reader(TensorBoardTest):
 
     def check_all(self, found):
         ours = event_reader.curves(self.run_folder())
+        row, = ours.pop("_hparams_/session_start_info")
+        self.assertEqual(found["row"], row[2].hparams)
+        self.assertEqual(found["row"]["verdict"], "input-bound")
+        self.assertGreater(found["row"]["step ms"], 0)
         self.assertEqual(sorted([*found["scalars"], *found["tensors"]]), sorted(ours))
         for tag, points in found["scalars"].items():
             self.assertEqual(points, [[step, wall, value.scalar]
@@ -131,6 +135,22 @@ class Server(TensorBoardTest):
                 texts = self.ask(address, "text/text", run=run, tag="verdict/findings")
                 self.assertIn("<h1>input-bound</h1>", texts[-1]["text"])
                 self.assertIn("<strong>input-bound</strong>", texts[-1]["text"])
+
+    def test_runs_make_a_table(self):
+        self.train()
+        self.train(700)
+        for options in ((), ("--load_fast", "false")):
+            with self.subTest(options=options):
+                address = self.serve(*options)
+                self.wait_until_loaded(address)
+                url = address.rstrip("/") + "/data/plugin/hparams/session_groups"
+                wanted = {"sliceSize": 10, "allowedStatuses": ["STATUS_UNKNOWN", "STATUS_SUCCESS"]}
+                ask = urllib.request.Request(url, json.dumps(wanted).encode(),
+                                             {"Content-Type": "application/json"})
+                with urllib.request.urlopen(ask, timeout=PATIENCE_S) as answer:
+                    rows = [group["hparams"] for group in json.load(answer)["sessionGroups"]]
+                self.assertEqual(sorted(row["planned steps"] for row in rows), [600, 700])
+                self.assertEqual([row["verdict"] for row in rows], ["input-bound"] * 2)
 
     @unittest.skipUnless(browser.DRIVER and browser.CHROMIUM, "there is no chromium")
     def test_a_browser_shows_our_sections(self):

@@ -1,4 +1,5 @@
-/* base/json and base/utf8: JSON that any parser reads, whatever bytes and numbers went in. */
+/* base/json and the UTF-8 of base/text: JSON that any parser reads, whatever bytes and numbers went
+ * in. */
 #include <float.h>
 #include <math.h>
 #include <setjmp.h>
@@ -12,7 +13,7 @@
 #include <cmocka.h>
 
 #include "base/json.h"
-#include "base/utf8.h"
+#include "base/text.h"
 
 struct fixture {
     struct buf text;
@@ -114,8 +115,7 @@ static void bytes_that_are_not_utf8_become_replacements(void **state)
     static const struct {
         const char *in, *out;
     } cases[] = {
-        {"caf\xc3\xa9 \xe2\x82\xac \xf0\x9f\x98\x80",
-         "caf\xc3\xa9 \xe2\x82\xac \xf0\x9f\x98\x80"},
+        {"caf\xc3\xa9 \xe2\x82\xac \xf0\x9f\x98\x80", "caf\xc3\xa9 \xe2\x82\xac \xf0\x9f\x98\x80"},
         {"\xff", R},
         {"\x80\xbf", R R},
         {"\xc3", R},             /* cut short */
@@ -201,9 +201,8 @@ static double round_trip(double value)
 static void doubles_read_back_equal(void **state)
 {
     (void)state;
-    static const double values[] = {0.1,     1.0 / 3.0,         5e-324,        DBL_MIN,
-                                    DBL_MAX, -1e-300,           123456789.125, 0.1 + 0.2,
-                                    1e22,    9007199254740993.0};
+    static const double values[] = {0.1,     1.0 / 3.0,     5e-324,    DBL_MIN, DBL_MAX,
+                                    -1e-300, 123456789.125, 0.1 + 0.2, 1e22,    9007199254740993.0};
     uint64_t random = 88172645463325252u;
 
     for (size_t i = 0; i < sizeof values / sizeof values[0]; i++)

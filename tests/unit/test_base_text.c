@@ -8,7 +8,6 @@
 #include <cmocka.h>
 
 #include "base/text.h"
-#include "base/utf8.h"
 
 #define R "\xef\xbf\xbd"
 
@@ -108,8 +107,7 @@ static void no_character_is_dangerous(void **state)
         assert_int_equal(utf8_next(out.data, out.size, &shown), out.size);
         assert_true(shown >= 0x20 && (shown < 0x7f || shown > 0xa0));
         assert_false(shown >= 0x202a && shown <= 0x202e);
-        assert_int_equal(text_width(out.data, out.size),
-                         text_width(bytes, utf8_put(bytes, c)));
+        assert_int_equal(text_width(out.data, out.size), text_width(bytes, utf8_put(bytes, c)));
         buf_release(&out);
     }
 }
@@ -136,9 +134,8 @@ static void long_text_ends_in_dots(void **state)
     expect_fit("abcdefg", 3, "...");
     expect_fit("abcdefg", 2, "..");
     expect_fit("abcdefg", 0, "");
-    expect_fit("\xe5\x89\x8d\xe5\x90\x91\xe5\x89\x8d", 5,
-               "\xe5\x89\x8d...");                                /* 6 columns */
-    expect_fit("\xe5\x89\x8d\xe5\x90\x91\xe5\x89\x8d", 4, "..."); /* no half */
+    expect_fit("\xe5\x89\x8d\xe5\x90\x91\xe5\x89\x8d", 5, "\xe5\x89\x8d..."); /* 6 columns */
+    expect_fit("\xe5\x89\x8d\xe5\x90\x91\xe5\x89\x8d", 4, "...");             /* no half */
 }
 
 static void expect_wrap(const char *in, size_t indent, size_t columns, const char *wanted)
@@ -168,6 +165,30 @@ static void long_text_is_wrapped_at_spaces(void **state)
     expect_wrap("ab", 4, 3, "a\n    b"); /* too narrow: still one character a line */
 }
 
+static void a_number_stays_with_its_unit(void **state)
+{
+    (void)state;
+
+    expect_wrap("took 12.3 ms, all", 0, 9, "took\n12.3 ms,\nall");
+    expect_wrap("a (1 to 95 %): b", 0, 9, "a (1 to\n95 %): b");
+    expect_wrap("or 1,000 steps", 0, 12, "or\n1,000 steps");
+    expect_wrap("it ran 7.3 steps/s", 0, 12, "it ran\n7.3 steps/s");
+    expect_wrap("took 4 min 12 s in all", 0, 13, "took\n4 min 12 s in\nall");
+    expect_wrap("run" TEXT_NO_BREAK "12 s", 0, 5, "run 1\n2 s");
+    expect_wrap("between 2 spans", 0, 10, "between\n2 spans");
+}
+
+static void other_words_part_after_a_number(void **state)
+{
+    (void)state;
+
+    expect_wrap("from 12 to 13", 0, 8, "from 12\nto 13");
+    expect_wrap("is v3 s", 0, 5, "is v3\ns");
+    expect_wrap("12  s", 0, 3, "12\ns");
+    expect_wrap("in 12", 0, 3, "in\n12");
+    expect_wrap("5 second", 0, 6, "5\nsecond");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -179,6 +200,8 @@ int main(void)
         cmocka_unit_test(width_counts_columns_not_bytes),
         cmocka_unit_test(long_text_ends_in_dots),
         cmocka_unit_test(long_text_is_wrapped_at_spaces),
+        cmocka_unit_test(a_number_stays_with_its_unit),
+        cmocka_unit_test(other_words_part_after_a_number),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,4 +1,4 @@
-/* cli/options and cli/suggest: what the words of a command line mean. */
+/* cli/options: what the words of a command line mean. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -9,7 +9,6 @@
 
 #include "base/error.h"
 #include "cli/options.h"
-#include "cli/suggest.h"
 
 static bool json, quiet;
 static const char *output;
@@ -177,8 +176,7 @@ static void values_are_taken_one_by_one(void **state)
     assert_string_equal(taken, "abc");
     assert_int_equal(count, 1);
 
-    assert_int_equal(parse("--take", "a", "--take", "bad", "--take=b", NULL),
-                     SS_E_INVALID);
+    assert_int_equal(parse("--take", "a", "--take", "bad", "--take=b", NULL), SS_E_INVALID);
     expect_complaint("that is bad.");
     assert_string_equal(taken, "a");
 }

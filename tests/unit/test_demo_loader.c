@@ -1,5 +1,5 @@
-/* demo/loader: the same batches whoever is faster, each digit once an epoch, never one that is still
- * being used. */
+/* demo/loader.c: the same batches whoever is faster, each digit once an epoch, never one that is
+ * still being used. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -103,8 +103,8 @@ static void gradients_say_how_the_loss_moves(void **state)
         network->values[i] = value - little;
         double below = loss_of(network, input, labels);
         network->values[i] = value;
-        assert_true(fabs((above - below) / (2 * (double)little) -
-                         (double)network->gradients[i]) < 2e-3);
+        assert_true(fabs((above - below) / (2 * (double)little) - (double)network->gradients[i]) <
+                    2e-3);
     }
     network_free(network);
 }

@@ -27,8 +27,7 @@ static struct compare_time make_time(double ns)
     return (struct compare_time){true, ns, 0.001 * ns, ns};
 }
 
-static void make_side(struct sample_side *out, size_t count, double data_ms,
-                      double callback_ms)
+static void make_side(struct sample_side *out, size_t count, double data_ms, double callback_ms)
 {
     static const double level[RUNS] = {0.995, 1, 1.005};
 
@@ -121,6 +120,42 @@ static void the_median_decides_where_the_means_differ_too_much(void **state)
 }
 
 /* Medians are rounded to bins of 0.8 %: equal ones are not known to be equal. */
+/* Other programs had the core for a third of the time, more or less. */
+static void let_others_in(struct sample_side *side, const double share[RUNS])
+{
+    for (size_t i = 0; i < RUNS; i++) {
+        struct compare_time *const step = &side->run[i].time[COMPARE_STEP];
+        side->run[i].waited_share = share[i];
+        side->run[i].quiet_sigma = COMPARE_RUN_SIGMA;
+        step->mean_ns /= 1 - share[i];
+        step->median_ns /= 1 - share[i];
+    }
+}
+
+static void without_waits_for_a_core_a_busy_machine_tells(void **state)
+{
+    (void)state;
+    static const double some[RUNS] = {0.1, 0.5, 0.3}, others[RUNS] = {0.4, 0.2, 0.6};
+    struct sample_side a, b;
+    struct comparison found;
+
+    make_side(&a, RUNS, 4, 1);
+    make_side(&b, RUNS, 5, 1);
+    let_others_in(&a, some);
+    let_others_in(&b, others);
+    compare(&found, &a, &b);
+    assert_int_equal(found.row[COMPARE_STEP].word, COMPARE_INCONCLUSIVE);
+    assert_int_equal(found.row[COMPARE_MEDIAN].word, COMPARE_INCONCLUSIVE);
+    assert_int_equal(found.word, COMPARE_SLOWER);
+    assert_int_equal(found.decided_by, COMPARE_QUIET);
+    assert_near(found.row[COMPARE_QUIET].change.mid, 0.1, 1e-9);
+    assert_near(found.waited_share, 0.6, 0);
+    b.run[1].waited_share = NAN; /* its step is not of one thread */
+    compare(&found, &a, &b);
+    assert_int_equal(found.word, COMPARE_INCONCLUSIVE);
+    assert_false(found.row[COMPARE_QUIET].in_a);
+}
+
 static void medians_are_known_to_half_a_bin_at_best(void **state)
 {
     (void)state;
@@ -152,8 +187,7 @@ static void stages_are_corrected_for_their_number_but_for_tiny_ones(void **state
     compare(&few, &a, &b);
     /* data, callback and other against data and other; the stage that differs has the
      * least chance. */
-    assert_near(many.row[SS_STAGE_DATA].chance / few.row[SS_STAGE_DATA].chance, 1.5,
-                1e-9);
+    assert_near(many.row[SS_STAGE_DATA].chance / few.row[SS_STAGE_DATA].chance, 1.5, 1e-9);
     assert_true(isnan(few.row[SS_STAGE_CALLBACK].chance));
     assert_int_equal(few.row[SS_STAGE_CALLBACK].word, COMPARE_SAME);
 }
@@ -281,6 +315,7 @@ int main(void)
         cmocka_unit_test(a_stage_that_grew_is_found_and_named),
         cmocka_unit_test(two_stages_that_share_a_change_have_no_carrier),
         cmocka_unit_test(the_median_decides_where_the_means_differ_too_much),
+        cmocka_unit_test(without_waits_for_a_core_a_busy_machine_tells),
         cmocka_unit_test(medians_are_known_to_half_a_bin_at_best),
         cmocka_unit_test(stages_are_corrected_for_their_number_but_for_tiny_ones),
         cmocka_unit_test(a_stage_of_one_side_only_is_not_compared),

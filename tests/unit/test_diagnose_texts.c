@@ -1,5 +1,5 @@
-/* diagnose/explain, diagnose/advice: every finding is explained, has advice for every framework, and uses no word that
- * nobody explains. */
+/* diagnose/finding_kind, diagnose/explain: every finding is explained, has advice for every
+ * framework, and uses no word that nobody explains. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -9,52 +9,48 @@
 
 #include <cmocka.h>
 
-#include "diagnose/advice.h"
 #include "diagnose/explain.h"
 #include "diagnose/finding.h"
 
-/* Every finding that any file of src/diagnose/ adds: the closed list, once more. */
-static const char *const ids[] = {"input-bound",      "callback-bound",
-                                  "user-code",        "overhead-bound",
-                                  "instrument-more",  "transfer-bound",
-                                  "sync-bound",       "comm-bound",
-                                  "straggler",        "retrace-storm",
-                                  "compile-heavy",    "eval-heavy",
-                                  "checkpoint-heavy", "setup-heavy",
-                                  "gc-pauses",        "page-faults",
-                                  "fresh-memory",     "swap",
-                                  "memory-leak",      "cpu-oversubscribed",
-                                  "preempted",        "steal",
-                                  "cgroup-throttled", "clock-drop",
-                                  "gpu-idle",         "gpu-memory-full",
-                                  "gpu-clocks-held",  "drift",
-                                  "periodic-pause",   "bimodal",
-                                  "latency-tail",     "compute-bound",
-                                  "too-few-steps"};
-
-enum { IDS = sizeof ids / sizeof ids[0] };
-
-static void the_list_is_closed(void **state)
+static enum finding_id by_name(const char *name)
 {
-    size_t count = 0;
+    return finding_by_name(name, strlen(name));
+}
 
+static void every_finding_has_a_name_of_its_own(void **state)
+{
     (void)state;
-    while (explain_at(count))
-        count++;
-    assert_int_equal(count, IDS);
-    for (size_t i = 0; i < IDS; i++)
-        assert_non_null(explain_find(ids[i]));
-    assert_null(explain_find("nonsense"));
-    assert_string_equal(advice_for("nonsense", FRAMEWORK_TORCH), "");
+    for (int i = 0; i < FINDING_COUNT; i++) {
+        const char *name = finding_name((enum finding_id)i);
+        assert_int_equal(by_name(name), i);
+        assert_int_equal(strspn(name, "abcdefghijklmnopqrstuvwxyz-"), strlen(name));
+        assert_non_null(finding_kind_of((enum finding_id)i)->find);
+    }
+    assert_int_equal(by_name("nonsense"), FINDING_NONE);
+    assert_int_equal(by_name("swa"), FINDING_NONE);
+    assert_int_equal(finding_by_name("swap:10%", 4), FINDING_SWAP);
+}
+
+/* What is said of a share: more of it is no less severe. */
+static void bands_rise(void **state)
+{
+    (void)state;
+    for (int i = 0; i < FINDING_COUNT; i++)
+        for (int k = 0; k < FINDING_SAID_MOST; k++) {
+            const struct bands *bands = finding_kind_of((enum finding_id)i)->said[k].bands;
+            if (!bands)
+                continue;
+            assert_true(bands->info >= 0 && bands->info <= bands->warn);
+            assert_true(bands->warn < bands->high && bands->high < 1);
+        }
 }
 
 static void every_finding_is_explained(void **state)
 {
     (void)state;
-    for (size_t i = 0; i < IDS; i++) {
-        const struct explanation *explanation = explain_find(ids[i]);
-        const char *const texts[] = {explanation->meaning, explanation->computed,
-                                     explanation->fixes};
+    for (int i = 0; i < FINDING_COUNT; i++) {
+        const struct finding_kind *kind = finding_kind_of((enum finding_id)i);
+        const char *const texts[] = {kind->meaning, kind->computed, kind->fixes};
         for (size_t k = 0; k < 3; k++) {
             assert_true(strlen(texts[k]) > 10);
             assert_int_equal(texts[k][strlen(texts[k]) - 1], '.');
@@ -63,12 +59,28 @@ static void every_finding_is_explained(void **state)
     }
 }
 
+static void advice_has_a_condition(void **state)
+{
+    (void)state;
+    for (int i = 0; i < FINDING_COUNT; i++) {
+        const struct finding_kind *kind = finding_kind_of((enum finding_id)i);
+        assert_non_null(kind->given);
+        assert_true(strlen(kind->given) > 5);
+        for (int k = 0; k < FINDING_CASES_MOST && kind->cases[k].when; k++) {
+            assert_true(strlen(kind->cases[k].when) > 5);
+            assert_true(!kind->cases[k].advice ||
+                        strlen(kind->cases[k].advice) < FINDING_TEXT_SIZE - 80);
+            assert_true(kind->cases[k].advice || !kind->cases[k].holds);
+        }
+    }
+}
+
 static void every_framework_has_advice(void **state)
 {
     (void)state;
-    for (size_t i = 0; i < IDS; i++)
+    for (int i = 0; i < FINDING_COUNT; i++)
         for (int framework = 0; framework < FRAMEWORK_COUNT; framework++) {
-            const char *advice = advice_for(ids[i], (enum framework)framework);
+            const char *advice = finding_advice((enum finding_id)i, (enum framework)framework);
             assert_non_null(advice);
             /* Something may be appended to it. */
             assert_in_range(strlen(advice), 10, FINDING_TEXT_SIZE - 80);
@@ -81,24 +93,49 @@ static void advice_names_calls(void **state)
 {
     static const struct {
         enum framework framework;
-        const char *id, *call;
-    } wanted[] = {{FRAMEWORK_KERAS, "input-bound", ".prefetch(tf.data.AUTOTUNE)"},
-                  {FRAMEWORK_TORCH, "input-bound", "num_workers="},
-                  {FRAMEWORK_JAX, "sync-bound", "jax.block_until_ready"},
-                  {FRAMEWORK_KERAS, "overhead-bound", "steps_per_execution="},
-                  {FRAMEWORK_KERAS, "compute-bound", "jit_compile=True"},
-                  {FRAMEWORK_TORCH, "compute-bound", "torch.compile"},
-                  {FRAMEWORK_TORCH, "transfer-bound", "pin_memory=True"},
-                  {FRAMEWORK_TORCH, "cpu-oversubscribed", "torch.set_num_threads"},
-                  {FRAMEWORK_JAX, "overhead-bound", "donate_argnums"},
-                  {FRAMEWORK_OTHER, "instrument-more", "ss_begin()"}};
+        enum finding_id id;
+        const char *call;
+    } wanted[] = {{FRAMEWORK_KERAS, FINDING_INPUT_BOUND, ".prefetch(tf.data.AUTOTUNE)"},
+                  {FRAMEWORK_TORCH, FINDING_INPUT_BOUND, "num_workers="},
+                  {FRAMEWORK_JAX, FINDING_SYNC_BOUND, "jax.block_until_ready"},
+                  {FRAMEWORK_KERAS, FINDING_OVERHEAD_BOUND, "steps_per_execution="},
+                  {FRAMEWORK_KERAS, FINDING_COMPUTE_BOUND, "jit_compile=True"},
+                  {FRAMEWORK_TORCH, FINDING_COMPUTE_BOUND, "torch.compile"},
+                  {FRAMEWORK_TORCH, FINDING_TRANSFER_BOUND, "pin_memory=True"},
+                  {FRAMEWORK_TORCH, FINDING_CPU_OVERSUBSCRIBED, "torch.set_num_threads"},
+                  {FRAMEWORK_JAX, FINDING_OVERHEAD_BOUND, "donate_argnums"},
+                  {FRAMEWORK_LIGHTNING, FINDING_EVAL_HEAVY, "Trainer(check_val_every_n_epoch="},
+                  {FRAMEWORK_TRANSFORMERS, FINDING_EVAL_HEAVY, "TrainingArguments(eval_steps="},
+                  {FRAMEWORK_TRANSFORMERS, FINDING_INPUT_BOUND, "dataloader_num_workers="},
+                  {FRAMEWORK_OTHER, FINDING_INSTRUMENT_MORE, "ss_begin()"}};
 
     (void)state;
     for (size_t i = 0; i < sizeof wanted / sizeof wanted[0]; i++)
-        if (!strstr(advice_for(wanted[i].id, wanted[i].framework), wanted[i].call))
-            fail_msg("%s: no %s", wanted[i].id, wanted[i].call);
-    for (int framework = 0; framework < FRAMEWORK_COUNT; framework++)
-        assert_true(strlen(advice_on_layers((enum framework)framework)) > 10);
+        if (!strstr(finding_advice(wanted[i].id, wanted[i].framework), wanted[i].call))
+            fail_msg("%s: no %s", finding_name(wanted[i].id), wanted[i].call);
+}
+
+/* Each trainer on PyTorch has its own arguments, and PyTorch alone has neither's. */
+static void advice_is_that_of_one_trainer(void **state)
+{
+    static const char *const lightning[] = {"Trainer(", "log_every_n_steps", "val_check_interval",
+                                            "Lightning", "every_n_epochs"};
+    static const char *const transformers[] = {"TrainingArguments", "logging_steps", "save_steps",
+                                               "Hugging Face", "eval_steps"};
+    const size_t count = sizeof lightning / sizeof lightning[0];
+
+    (void)state;
+    for (int i = 0; i < FINDING_COUNT; i++)
+        for (size_t k = 0; k < count; k++) {
+            const enum finding_id id = (enum finding_id)i;
+            assert_null(strstr(finding_advice(id, FRAMEWORK_TORCH), lightning[k]));
+            assert_null(strstr(finding_advice(id, FRAMEWORK_TORCH), transformers[k]));
+            assert_null(strstr(finding_advice(id, FRAMEWORK_LIGHTNING), transformers[k]));
+            assert_null(strstr(finding_advice(id, FRAMEWORK_TRANSFORMERS), lightning[k]));
+        }
+    /* What they have no argument for is as in PyTorch. */
+    assert_ptr_equal(finding_advice(FINDING_COMPUTE_BOUND, FRAMEWORK_LIGHTNING),
+                     finding_advice(FINDING_COMPUTE_BOUND, FRAMEWORK_TORCH));
 }
 
 static void words_are_found_as_words(void **state)
@@ -117,8 +154,7 @@ static void hard_words_are_explained(void **state)
     static const char *const hard[] = {"span",   "stage", "segment", "steady",
                                        "rank",   "host",  "device",  "worker",
                                        "median", "p99",   "window",  "estimate"};
-    static const char *const banned[] = {"exposed", "run queue", "steal time",
-                                         "kernel launch"};
+    static const char *const banned[] = {"exposed", "run queue", "kernel launch"};
 
     (void)state;
     for (size_t k = 0; k < sizeof hard / sizeof hard[0]; k++) {
@@ -126,22 +162,25 @@ static void hard_words_are_explained(void **state)
         for (size_t i = 0; explain_word_at(i); i++)
             is_there |= strcmp(explain_word_at(i)->word, hard[k]) == 0;
         if (!is_there)
-            fail_msg("nobody explains '%s'", hard[k]);
+            fail_msg("'%s' is not explained", hard[k]);
     }
-    for (size_t i = 0; i < IDS; i++)
+    for (int i = 0; i < FINDING_COUNT; i++)
         for (size_t k = 0; k < sizeof banned / sizeof banned[0]; k++) {
-            assert_false(explain_uses(explain_find(ids[i])->meaning, banned[k]));
-            assert_false(explain_uses(explain_find(ids[i])->computed, banned[k]));
+            assert_false(explain_uses(finding_kind_of((enum finding_id)i)->meaning, banned[k]));
+            assert_false(explain_uses(finding_kind_of((enum finding_id)i)->computed, banned[k]));
         }
 }
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(the_list_is_closed),
+        cmocka_unit_test(every_finding_has_a_name_of_its_own),
+        cmocka_unit_test(bands_rise),
         cmocka_unit_test(every_finding_is_explained),
+        cmocka_unit_test(advice_has_a_condition),
         cmocka_unit_test(every_framework_has_advice),
         cmocka_unit_test(advice_names_calls),
+        cmocka_unit_test(advice_is_that_of_one_trainer),
         cmocka_unit_test(words_are_found_as_words),
         cmocka_unit_test(hard_words_are_explained),
     };

@@ -9,7 +9,6 @@
 #include <cmocka.h>
 
 #include "base/own_counters.h"
-#include "diagnose/own_cost.h"
 #include "diagnose/validity.h"
 #include "read/counter_table.h"
 #include "record/notes.h"
@@ -31,13 +30,13 @@ struct line {
 
 static void feed(struct model *model, const struct line *line, int s)
 {
-    const struct ss_record record = {
-        .kind = SS_KIND_SYSTEM,
-        .name = (uint16_t)(line->counter + 1),
-        .time_ns = start_ns + s * second,
-        .flags = (uint16_t)line->state,
-        .subject = line->subject,
-        .u.value = line->course ? line->course[s] : line->from + line->per_s * s};
+    const struct ss_record record = {.kind = SS_KIND_SYSTEM,
+                                     .name = (uint16_t)(line->counter + 1),
+                                     .time_ns = start_ns + s * second,
+                                     .flags = (uint16_t)line->state,
+                                     .subject = line->subject,
+                                     .u.value = line->course ? line->course[s]
+                                                             : line->from + line->per_s * s};
 
     model_feed(model, SUPERVISOR, &record);
 }
@@ -71,7 +70,7 @@ static struct snapshot *make(const struct line *lines, size_t count)
 static const struct validity_item *find(const struct validity *validity, const char *id)
 {
     for (size_t i = 0; i < validity->count; i++)
-        if (strcmp(validity->item[i].id, id) == 0)
+        if (strcmp(validity_id_text(validity->item[i].id), id) == 0)
             return &validity->item[i];
     fail_msg("no item %s", id);
     return NULL;
@@ -93,9 +92,8 @@ static struct validity_item judge(void **state, const char *id, const struct lin
                                   size_t count)
 {
     struct own_run *own = *state;
-    struct line all[16] = {
-        {SS_COUNTER_ID_CPU_BUSY, 0, 0, 0, 0, NULL},
-        {SS_COUNTER_ID_CPU_BUSY, 1, 0, 1e9, 0, NULL}}; /* works all the time */
+    struct line all[16] = {{SS_COUNTER_ID_CPU_BUSY, 0, 0, 0, 0, NULL},
+                           {SS_COUNTER_ID_CPU_BUSY, 1, 0, 1e9, 0, NULL}}; /* works all the time */
     struct validity validity;
 
     if (count > 0)
@@ -129,13 +127,11 @@ static void frequency(void **state)
     assert_int_equal(item.level, VALIDITY_WARN);
     assert_true(fabs(item.value - 0.08) < 0.01); /* 3.85 to 3.55 GHz */
     assert_int_equal(judge(state, "frequency", &rises, 1).level, VALIDITY_OK);
-    assert_int_equal(judge(state, "frequency", &rests, 1).level,
-                     VALIDITY_OK); /* an idle core */
+    assert_int_equal(judge(state, "frequency", &rests, 1).level, VALIDITY_OK); /* an idle core */
 }
 
 /* The clock of the core that works is at `first` GHz for so many seconds, then at `then`. */
-static struct validity_item judge_clock(void **state, double first, int seconds,
-                                        double then)
+static struct validity_item judge_clock(void **state, double first, int seconds, double then)
 {
     double course[SECONDS + 1];
     const struct line line = {
@@ -179,19 +175,17 @@ static void steal(void **state)
     const struct line denied = {SS_COUNTER_ID_CPU_STEAL, 0, 0, 0, SS_SYSTEM_DENIED, NULL};
 
     assert_int_equal(judge(state, "steal", &much, 1).level, VALIDITY_WARN);
-    assert_true(fabs(judge(state, "steal", &much, 1).value - 0.05) <
-                1e-9); /* of 2 cores */
+    assert_true(fabs(judge(state, "steal", &much, 1).value - 0.05) < 1e-9); /* of 2 cores */
     assert_int_equal(judge(state, "steal", &some, 1).level, VALIDITY_NOTE);
     assert_int_equal(judge(state, "steal", &denied, 1).level, VALIDITY_UNSEEN);
-    assert_non_null(strstr(judge(state, "steal", &denied, 1).text, "may not look"));
+    assert_non_null(strstr(judge(state, "steal", &denied, 1).text, "permission denied"));
 }
 
 static void limits_of_a_cgroup(void **state)
 {
-    const struct line hit[] = {
-        {SS_COUNTER_ID_CGROUP_CPU_LIMIT, 0, 1.5, 0, 0, NULL},
-        {SS_COUNTER_ID_CGROUP_PERIODS, 0, 100, 10, 0, NULL},
-        {SS_COUNTER_ID_CGROUP_THROTTLED_PERIODS, 0, 3, 5, 0, NULL}};
+    const struct line hit[] = {{SS_COUNTER_ID_CGROUP_CPU_LIMIT, 0, 1.5, 0, 0, NULL},
+                               {SS_COUNTER_ID_CGROUP_PERIODS, 0, 100, 10, 0, NULL},
+                               {SS_COUNTER_ID_CGROUP_THROTTLED_PERIODS, 0, 3, 5, 0, NULL}};
     const struct line no_limit = {SS_COUNTER_ID_CGROUP_CPU_LIMIT, 0, 0, 0, 0, NULL};
     const struct line denied[] = {
         {SS_COUNTER_ID_CGROUP_CPU_LIMIT, 0, 1.5, 0, 0, NULL},
@@ -203,7 +197,7 @@ static void limits_of_a_cgroup(void **state)
     assert_int_equal(judge(state, "cgroup", &no_limit, 1).level, VALIDITY_OK);
     const struct validity_item blind = judge(state, "cgroup", denied, 3);
     assert_int_equal(blind.level, VALIDITY_UNSEEN);
-    assert_non_null(strstr(blind.text, "limit of 1.50 cores was hit: we may not look"));
+    assert_non_null(strstr(blind.text, "limit of 1.50 cores was hit: permission denied"));
     assert_int_equal(judge(state, "cgroup", denied, 1).level, VALIDITY_UNSEEN);
 }
 
@@ -222,8 +216,7 @@ static void clocks_of_gpus(void **state)
     idle[0].from = 0;
     assert_int_equal(judge(state, "gpu", held, LINES).level, VALIDITY_WARN);
     assert_true(fabs(judge(state, "gpu", held, LINES).value - 0.5) < 1e-9);
-    assert_int_equal(judge(state, "gpu", held, LINES - 1).level,
-                     VALIDITY_OK); /* others' */
+    assert_int_equal(judge(state, "gpu", held, LINES - 1).level, VALIDITY_OK); /* others' */
     assert_int_equal(judge(state, "gpu", idle, LINES).level, VALIDITY_OK);
 }
 
@@ -240,7 +233,8 @@ static void other_processes(void **state)
     assert_int_equal(judge(state, "others", lines, 2).level, VALIDITY_OK);
 }
 
-/* What others do on cores that the command may not use is no disturbance, what they do on its own is a larger one. */
+/* What others do on cores that the command may not use is no disturbance, what they do on its own
+ * is a larger one. */
 static void other_processes_on_the_cores_that_it_may_use(void **state)
 {
     struct line lines[] = {{SS_COUNTER_ID_TREE_CPU, 0, 0, 0.5e9, 0, NULL},
@@ -253,25 +247,24 @@ static void other_processes_on_the_cores_that_it_may_use(void **state)
     const struct validity_item item = judge(state, "others", lines, 4);
     assert_int_equal(item.level, VALIDITY_WARN);
     assert_true(fabs(item.value - 0.4) < 1e-9);
-    assert_string_equal(item.text, "other processes had 0.40 of its 1 core");
+    assert_string_equal(item.text, "other processes used 0.40 of its 1 core");
     lines[2].from = 2; /* all */
     assert_string_equal(judge(state, "others", lines, 3).text,
-                        "other processes had 1.00 of 2 cores");
+                        "other processes used 1.00 of 2 cores");
     lines[2].from = 1;
     lines[0].per_s = 1.2e9; /* it works elsewhere too, on what its loop may not use */
     assert_string_equal(judge(state, "others", lines, 4).text,
-                        "other processes had 0.30 of 2 cores");
+                        "other processes used 0.30 of 2 cores");
 }
 
 /* What is taken of cores that it may not use is not taken from it. */
 static void steal_of_the_cores_that_it_may_use(void **state)
 {
-    const struct line lines[] = {
-        {SS_COUNTER_ID_CPU_STEAL, 0, 0, 0.5e9, 0, NULL},
-        {SS_COUNTER_ID_CPU_BUSY, SS_ALL_CPUS, 0, 1.5e9, 0, NULL},
-        {SS_COUNTER_ID_CPU_ALLOWED, 0, 1, 0, 0, NULL},
-        {SS_COUNTER_ID_CPU_ALLOWED_BUSY, 0, 0, 0.5e9, 0, NULL},
-        {SS_COUNTER_ID_CPU_ALLOWED_STEAL, 0, 0, 0.05e9, 0, NULL}};
+    const struct line lines[] = {{SS_COUNTER_ID_CPU_STEAL, 0, 0, 0.5e9, 0, NULL},
+                                 {SS_COUNTER_ID_CPU_BUSY, SS_ALL_CPUS, 0, 1.5e9, 0, NULL},
+                                 {SS_COUNTER_ID_CPU_ALLOWED, 0, 1, 0, 0, NULL},
+                                 {SS_COUNTER_ID_CPU_ALLOWED_BUSY, 0, 0, 0.5e9, 0, NULL},
+                                 {SS_COUNTER_ID_CPU_ALLOWED_STEAL, 0, 0, 0.05e9, 0, NULL}};
 
     assert_true(fabs(judge(state, "steal", lines, 4).value - 0.25) < 1e-9);
     assert_true(fabs(judge(state, "steal", lines, 5).value - 0.05) < 1e-9);
@@ -336,10 +329,9 @@ static void say_sampler(struct script *s, uint32_t process, double cores)
 {
     script_process(s, process, (int)process);
     script_lane(s, 5 + process);
-    script_counter(s,
-                   script_name(s, OWN_COUNTER_SAMPLER_CPU, SS_STAGE_OTHER, SS_ROLE_NONE,
-                               SS_SCOPE_NONE, ""),
-                   cores);
+    script_counter(
+        s, script_name(s, OWN_COUNTER_SAMPLER_CPU, SS_STAGE_OTHER, SS_ROLE_NONE, SS_SCOPE_NONE, ""),
+        cores);
 }
 
 static void the_stack_sampler_of_the_process_costs_too(void **state)
@@ -366,7 +358,7 @@ static void without_steps_there_is_none_to_cost(void **state)
     const struct validity_item item = judge(state, "cost", NULL, 0);
 
     assert_true(isnan(item.value));
-    assert_non_null(strstr(item.text, "is not known"));
+    assert_non_null(strstr(item.text, "is unknown"));
 }
 
 static void without_a_supervisor_only_what_processes_tell(void **state)
@@ -381,10 +373,10 @@ static void without_a_supervisor_only_what_processes_tell(void **state)
     for (size_t i = 0; i < validity.count; i++) {
         bool told = false;
         for (size_t k = 0; k < sizeof known / sizeof known[0]; k++)
-            told |= strcmp(validity.item[i].id, known[k]) == 0;
+            told |= strcmp(validity_id_text(validity.item[i].id), known[k]) == 0;
         assert_int_equal(validity.item[i].level == VALIDITY_UNSEEN, !told);
     }
-    assert_non_null(strstr(find(&validity, "steal")->text, "nobody looked"));
+    assert_non_null(strstr(find(&validity, "steal")->text, "not collected"));
     assert_non_null(strstr(find(&validity, "watched")->text, "stepscope run"));
 }
 

@@ -1,4 +1,6 @@
 /* doctor/cgroup_limits: trees of version 1, 2 and both, in a folder that plays /sys/fs/cgroup. */
+#include <ftw.h>
+#include <limits.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -6,13 +8,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include <cmocka.h>
-
-#include <ftw.h>
-#include <limits.h>
 #include <sys/stat.h>
 #include <unistd.h>
+
+#include <cmocka.h>
 
 #include "supervise/cgroup_limits.h"
 
@@ -25,8 +24,7 @@ static int make_root(void **state)
     return mkdtemp(root) ? 0 : -1;
 }
 
-static int remove_one(const char *path, const struct stat *status, int type,
-                      struct FTW *where)
+static int remove_one(const char *path, const struct stat *status, int type, struct FTW *where)
 {
     (void)status;
     (void)type;
@@ -155,16 +153,14 @@ static void nothing_or_nonsense_is_not_seen(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(version_2_is_read_on_all_levels, make_root,
-                                        remove_root),
+        cmocka_unit_test_setup_teardown(version_2_is_read_on_all_levels, make_root, remove_root),
         cmocka_unit_test_setup_teardown(version_2_without_a_file_has_no_limit, make_root,
                                         remove_root),
-        cmocka_unit_test_setup_teardown(
-            version_1_is_read_where_version_2_has_no_controller, make_root, remove_root),
+        cmocka_unit_test_setup_teardown(version_1_is_read_where_version_2_has_no_controller,
+                                        make_root, remove_root),
         cmocka_unit_test_setup_teardown(names_of_joined_controllers_are_known, make_root,
                                         remove_root),
-        cmocka_unit_test_setup_teardown(nothing_or_nonsense_is_not_seen, make_root,
-                                        remove_root),
+        cmocka_unit_test_setup_teardown(nothing_or_nonsense_is_not_seen, make_root, remove_root),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

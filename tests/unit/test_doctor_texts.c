@@ -8,8 +8,8 @@
 
 #include <cmocka.h>
 
+#include "doctor/checks.h"
 #include "doctor/interpreters.h"
-#include "doctor/mount_text.h"
 
 static const char mounts[] =
     "22 1 254:0 / / rw,relatime shared:1 - ext4 /dev/vda rw,discard\n"
@@ -62,8 +62,8 @@ static void odd_lists_of_mounts_give_no_type(void **state)
         expect_type(odd[i], "/home", "");
 }
 
-/* Whatever is cut off or changed: an answer or none, never a read past the end. The copies are as long
- * as their text, so that a sanitizer sees one. */
+/* Whatever is cut off or changed: an answer or none, never a read past the end. The copies are as
+ * long as their text, so that a sanitizer sees one. */
 static void no_list_of_mounts_breaks_it(void **state)
 {
     (void)state;
@@ -93,8 +93,7 @@ static void a_python_says_what_it_is(void **state)
     assert_string_equal(python.path, "/usr/bin/python3.11");
 
     /* what a sitecustomize prints before it; a path with blanks */
-    assert_true(
-        interpreters_parse("hello\nworld\npypy 3.10.2 0 1 /opt/a b/pypy3", &python));
+    assert_true(interpreters_parse("hello\nworld\npypy 3.10.2 0 1 /opt/a b/pypy3", &python));
     assert_string_equal(python.implementation, "pypy");
     assert_false(python.has_extension);
     assert_true(python.is_free_threaded);
@@ -104,17 +103,16 @@ static void a_python_says_what_it_is(void **state)
 static void other_answers_are_none(void **state)
 {
     (void)state;
-    static const char *const odd[] = {
-        "",
-        "\n",
-        "cpython",
-        "cpython 3.11.7",
-        "cpython 3.11.7 1 0",
-        "cpython 3.11.7 1 0 ",
-        "cpython 3.11.7 1 0 relative/python",
-        "cpython 3.11.7 x 0 /usr/bin/python3",
-        "pyenv: python3: command not found\n",
-        "aVeryLongNameOfAnImplementationThatIsNone 3.1 1 0 /x"};
+    static const char *const odd[] = {"",
+                                      "\n",
+                                      "cpython",
+                                      "cpython 3.11.7",
+                                      "cpython 3.11.7 1 0",
+                                      "cpython 3.11.7 1 0 ",
+                                      "cpython 3.11.7 1 0 relative/python",
+                                      "cpython 3.11.7 x 0 /usr/bin/python3",
+                                      "pyenv: python3: command not found\n",
+                                      "aVeryLongNameOfAnImplementationThatIsNone 3.1 1 0 /x"};
     struct interpreter python = {0};
 
     for (size_t i = 0; i < sizeof odd / sizeof odd[0]; i++)

@@ -1,5 +1,5 @@
-/* export/event_file: whole events, whatever happens to the file. What is in an event is looked at by
- * tests/tensorboard. */
+/* export/event_file: whole events, whatever happens to the file. What is in an event is looked at
+ * by tests/tensorboard. */
 #include <dirent.h>
 #include <setjmp.h>
 #include <signal.h>
@@ -14,7 +14,6 @@
 
 #include <cmocka.h>
 
-#include "base/crc32c.h"
 #include "export/event_file.h"
 
 enum { MOST = 1 << 20 };
@@ -68,8 +67,7 @@ static int count_events(const char *path)
         const uint64_t body = little(bytes + at, 8);
         assert_true(body <= size - at - 16);
         assert_int_equal(little(bytes + at + 8, 4), masked(bytes + at, 8));
-        assert_int_equal(little(bytes + at + 12 + body, 4),
-                         masked(bytes + at + 12, body));
+        assert_int_equal(little(bytes + at + 12 + body, 4), masked(bytes + at + 12, body));
         at += 16 + body;
     }
     return count;
@@ -177,8 +175,7 @@ static void a_hidden_file_that_is_given_up_leaves_nothing(void **state)
     assert_int_equal(rmdir(folder), 0);
 }
 
-#define WITH_FOLDER(test)                                                                \
-    cmocka_unit_test_setup_teardown(test, make_folder, remove_folder)
+#define WITH_FOLDER(test) cmocka_unit_test_setup_teardown(test, make_folder, remove_folder)
 
 int main(void)
 {

@@ -89,8 +89,7 @@ static void memory_does_not_grow_with_the_run(void **state)
         if (!(*f)->write)
             continue;
         const int64_t few = most_for(*f, 4000, fd), many = most_for(*f, 40000, fd);
-        print_message("%s: %lld and %lld bytes\n", (*f)->name, (long long)few,
-                      (long long)many);
+        print_message("%s: %lld and %lld bytes\n", (*f)->name, (long long)few, (long long)many);
         assert_true(many < few + 200000); /* the longer run has 7.7 MB more */
     }
     close(fd);

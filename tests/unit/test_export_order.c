@@ -38,15 +38,15 @@ static void grow(struct tree *tree, unsigned depth)
 {
     const int64_t start_ns = tree->now_ns;
 
-    for (uint64_t left = next(tree, 4);
-         left > 0 && depth < DEEPEST && tree->count < SPANS_MOST / 2; left--) {
+    for (uint64_t left = next(tree, 4); left > 0 && depth < DEEPEST && tree->count < SPANS_MOST / 2;
+         left--) {
         tree->now_ns += next(tree, 4) == 0;
         grow(tree, depth + 1);
     }
     tree->now_ns += next(tree, 4) == 0;
     struct known_span *span = &tree->spans[tree->count++];
-    *span = (struct known_span){
-        {.start_ns = start_ns, .end_ns = tree->now_ns, .name = tree->count}, depth};
+    *span = (struct known_span){{.start_ns = start_ns, .end_ns = tree->now_ns, .name = tree->count},
+                                depth};
 }
 
 static void keep(void *context, const struct slice_edge *edge)

@@ -138,8 +138,8 @@ static void ticks_are_round(void **state)
     }
 }
 
-static void add_of(struct step_courses *courses, uint32_t tid, int64_t number,
-                   int64_t time_ns, int64_t loop)
+static void add_of(struct step_courses *courses, uint32_t tid, int64_t number, int64_t time_ns,
+                   int64_t loop)
 {
     int64_t stage_ns[SS_STAGE_COUNT] = {[SS_STAGE_DATA] = time_ns};
     const struct model_step step = {.lane = 1,
@@ -156,14 +156,13 @@ static void add_of(struct step_courses *courses, uint32_t tid, int64_t number,
     step_courses_add(courses, &step);
 }
 
-static void add(struct step_courses *courses, int64_t number, int64_t time_ns,
-                int64_t loop)
+static void add(struct step_courses *courses, int64_t number, int64_t time_ns, int64_t loop)
 {
     add_of(courses, 7, number, time_ns, loop);
 }
 
-static const struct step_course *course_of(const struct step_courses *courses,
-                                           uint32_t tid, int64_t begin_ns)
+static const struct step_course *course_of(const struct step_courses *courses, uint32_t tid,
+                                           int64_t begin_ns)
 {
     struct snap_loop *loop = calloc(1, sizeof *loop);
 
@@ -175,8 +174,7 @@ static const struct step_course *course_of(const struct step_courses *courses,
     return found;
 }
 
-static const struct step_course *course_at(const struct step_courses *courses,
-                                           int64_t begin_ns)
+static const struct step_course *course_at(const struct step_courses *courses, int64_t begin_ns)
 {
     return course_of(courses, 7, begin_ns);
 }

@@ -1,11 +1,13 @@
 /* Stacks of the loop's getting of its next batch, told from other code of the script. */
-#include "support/script.h"
-
 #include <setjmp.h>
 #include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
 #include <string.h>
 
 #include <cmocka.h>
+
+#include "support/script.h"
 
 enum { STEPS = 30, DEPTH = 4 };
 
@@ -55,8 +57,7 @@ static void tell_frames(struct script *script)
 {
     for (uint32_t id = 1; id < FRAMES; id++) {
         struct ss_record record = {.kind = SS_KIND_FRAME, .time_ns = script_now(script)};
-        record.u.text.a =
-            (struct ss_text){frames[id].function, strlen(frames[id].function)};
+        record.u.text.a = (struct ss_text){frames[id].function, strlen(frames[id].function)};
         record.u.text.b = (struct ss_text){frames[id].file, strlen(frames[id].file)};
         record.u.text.id = id;
         record.u.text.line = frames[id].line;
@@ -73,9 +74,8 @@ static void sample(struct script *script, const uint32_t stack[DEPTH])
                                .lane = 9,
                                .time_ns = script_now(script)};
     record.u.sample.frame = stack;
-    while (record.u.sample.frames < DEPTH && stack[record.u.sample.frames]) {
+    while (record.u.sample.frames < DEPTH && stack[record.u.sample.frames])
         record.u.sample.frames++;
-    }
     model_feed(script_model(script), 0, &record);
 }
 
@@ -109,8 +109,8 @@ static uint64_t count_with(enum ss_stage stage, const uint32_t forward[DEPTH],
     return count;
 }
 
-/* How many samples of `other` are the next batch's, if each step has one of either stack. With calls that return
- * early it is the wait for them that shows where the training is. */
+/* How many samples of `other` are the next batch's, if each step has one of either stack. With
+ * calls that return early it is the wait for them that shows where the training is. */
 static uint64_t count_batches(const uint32_t forward[DEPTH], const uint32_t other[DEPTH])
 {
     const uint64_t count = count_with(SS_STAGE_FORWARD, forward, other);
@@ -130,9 +130,8 @@ static void the_loop_that_trains_gets_batches(void **state)
         {BATCHES, TRAIN_CALL, MAIN}, /* next() */
     };
     (void)state;
-    for (size_t i = 0; i < sizeof batches / sizeof batches[0]; i++) {
+    for (size_t i = 0; i < sizeof batches / sizeof batches[0]; i++)
         assert_int_equal(count_batches(forward, batches[i]), STEPS);
-    }
 }
 
 static void other_code_does_not(void **state)
@@ -149,9 +148,8 @@ static void other_code_does_not(void **state)
         {LIBRARY_GENERATOR, TRAIN_CALL, MAIN},
     };
     (void)state;
-    for (size_t i = 0; i < sizeof others / sizeof others[0]; i++) {
+    for (size_t i = 0; i < sizeof others / sizeof others[0]; i++)
         assert_int_equal(count_batches(forward, others[i]), 0);
-    }
 }
 
 static void a_generator_that_trains_is_no_input(void **state)

@@ -1,13 +1,13 @@
-/* Where calls of a name were: in steps, outside of them, or in what is cut out of them; and what is told apart of a
- * callback. Times are in ns. */
-#include "support/play.h"
-
+/* Where calls of a name were: in steps, outside them, or in what is cut out of them; and what is
+ * told apart of a callback. Times are in ns. */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
 
 #include <cmocka.h>
+
+#include "support/play.h"
 
 enum { STEPS = 100, EPOCHS = 4, IN_EVAL = CALLED_IN_CUT + CUT_EVAL };
 
@@ -17,17 +17,17 @@ struct names {
 
 static struct names names_of(struct script *s)
 {
-    return (struct names){
-        .data = play_name(s, "next", SS_STAGE_DATA),
-        .train = script_name(s, "train", SS_STAGE_COMPUTE, SS_ROLE_TRAIN_CALL, 0, ""),
-        .end = play_name(s, "batch end", SS_STAGE_CALLBACK),
-        .evaluate = play_name(s, "evaluate", SS_STAGE_EVAL),
-        .test_end = play_name(s, "test end", SS_STAGE_CALLBACK),
-        .epoch_end = play_name(s, "epoch end", SS_STAGE_CALLBACK),
-        .save = play_name(s, "save", SS_STAGE_CHECKPOINT),
-        .sync = play_name(s, "item", SS_STAGE_SYNC),
-        .gc = play_name(s, "gc", SS_STAGE_GC),
-        .fit = play_name(s, "fit", SS_STAGE_USER)};
+    return (struct names){.data = play_name(s, "next", SS_STAGE_DATA),
+                          .train =
+                              script_name(s, "train", SS_STAGE_COMPUTE, SS_ROLE_TRAIN_CALL, 0, ""),
+                          .end = play_name(s, "batch end", SS_STAGE_CALLBACK),
+                          .evaluate = play_name(s, "evaluate", SS_STAGE_EVAL),
+                          .test_end = play_name(s, "test end", SS_STAGE_CALLBACK),
+                          .epoch_end = play_name(s, "epoch end", SS_STAGE_CALLBACK),
+                          .save = play_name(s, "save", SS_STAGE_CHECKPOINT),
+                          .sync = play_name(s, "item", SS_STAGE_SYNC),
+                          .gc = play_name(s, "gc", SS_STAGE_GC),
+                          .fit = play_name(s, "fit", SS_STAGE_USER)};
 }
 
 /* 10 + 80 + 10 */
@@ -64,9 +64,8 @@ static void fit(struct script *s, const struct names *n)
     script_point(s, SS_KIND_LOOP_BEGIN, n->fit);
     for (int i = 0; i < EPOCHS; i++) {
         script_point(s, SS_KIND_EPOCH_BEGIN, (uint64_t)i);
-        for (int k = 0; k < STEPS / EPOCHS; k++) {
+        for (int k = 0; k < STEPS / EPOCHS; k++)
             one_step(s, n);
-        }
         evaluate(s, n);
         end_epoch(s, n);
     }
@@ -147,6 +146,30 @@ static void evaluation_that_nobody_names_is_known_afterwards(void **state)
 }
 
 /* In each step 10 of its own, 60 for the device, 5 of garbage collection; a save in every tenth. */
+static void the_first_span_of_a_thread_counts(void **state)
+{
+    (void)state;
+    struct script *s = script_new();
+    const unsigned forward = play_name(s, "forward", SS_STAGE_FORWARD);
+    const unsigned read = play_name(s, "item", SS_STAGE_SYNC);
+    const unsigned backward = play_name(s, "backward", SS_STAGE_BACKWARD);
+    const unsigned update =
+        script_name(s, "step", SS_STAGE_OPTIMIZER, SS_ROLE_UPDATE, SS_SCOPE_NONE, "SGD");
+    for (int i = 0; i < STEPS; i++) {
+        script_begin(s, forward, TRAIN);
+        script_span(s, read, 0, 10);
+        script_end(s, 0, 0);
+        script_span(s, backward, 0, 20);
+        script_span(s, update, 0, 5);
+    }
+    const struct snapshot *snapshot = script_finish(s);
+    assert_int_equal(snapshot->loops[0].steps, STEPS);
+    check_sum(script_find(snapshot, "forward"), CALLED_IN_STEP, STEPS, STEPS * 10);
+    check_sum(script_find(snapshot, "item"), CALLED_IN_STEP, STEPS, STEPS * 10);
+    check_sum(script_find(snapshot, "backward"), CALLED_IN_STEP, STEPS, STEPS * 20);
+    script_free(s);
+}
+
 static void a_wait_for_the_device_is_no_cost_of_a_callback(void **state)
 {
     (void)state;
@@ -234,9 +257,8 @@ static void calls_are_those_of_the_loop_alone(void **state)
         script_span(s, n.end, 0, 7); /* in no loop */
         script_point(s, SS_KIND_LOOP_BEGIN, n.fit);
         script_span(s, n.end, 0, 9); /* before its first step */
-        for (int i = 0; i < (loop ? 30 : 60); i++) {
+        for (int i = 0; i < (loop ? 30 : 60); i++)
             one_step(s, &n);
-        }
         script_point(s, SS_KIND_LOOP_END, 0);
     }
     const struct snapshot *snapshot = script_finish(s);
@@ -260,9 +282,8 @@ static void compiling_again_is_told_from_the_first_time(void **state)
     for (int i = 0; i < STEPS; i++) {
         script_span(s, n.data, 0, 10);
         script_begin(s, n.train, TRAIN);
-        if (i % 20 == 0) {
+        if (i % 20 == 0)
             script_span(s, trace, 0, i == 0 ? 5000 : 500);
-        }
         script_pass(s, 80);
         script_end(s, 0, 0);
     }
@@ -285,9 +306,8 @@ static void a_step_may_have_any_number_of_spans(void **state)
     for (int i = 0; i < 30; i++) {
         script_span(s, n.data, 0, 10);
         script_begin(s, n.train, TRAIN);
-        for (int k = 0; i == 20 && k < many; k++) {
+        for (int k = 0; i == 20 && k < many; k++)
             script_span(s, layer, 0, 1);
-        }
         script_pass(s, 80);
         script_end(s, 0, 0);
         script_span(s, n.end, 0, 10);
@@ -305,6 +325,7 @@ int main(void)
         cmocka_unit_test(calls_inside_an_evaluation_are_in_no_step),
         cmocka_unit_test(what_a_callback_saves_is_told_apart),
         cmocka_unit_test(evaluation_that_nobody_names_is_known_afterwards),
+        cmocka_unit_test(the_first_span_of_a_thread_counts),
         cmocka_unit_test(a_wait_for_the_device_is_no_cost_of_a_callback),
         cmocka_unit_test(a_callback_that_computes_waits_for_itself),
         cmocka_unit_test(long_calls_of_a_callback_have_a_period),

@@ -1,11 +1,11 @@
 /* Records that are missing, or of a time that does not count. Times are in ns. */
-#include "support/play.h"
-
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
 
 #include <cmocka.h>
+
+#include "support/play.h"
 
 static void a_lane_may_begin_inside_a_span(void **state)
 {
@@ -26,8 +26,7 @@ static void a_lane_may_begin_inside_a_span(void **state)
 }
 
 /* Told late, of a time before the first record: it follows what was told before it all the same. */
-static void
-a_span_from_before_the_first_record_ends_no_step_before_it_starts(void **state)
+static void a_span_from_before_the_first_record_ends_no_step_before_it_starts(void **state)
 {
     (void)state;
     for (int64_t first = 0; first < 20; first += 10) {
@@ -47,8 +46,7 @@ a_span_from_before_the_first_record_ends_no_step_before_it_starts(void **state)
 }
 
 /* The same of an evaluation that nobody named. */
-static void
-a_span_from_before_the_first_record_ends_no_evaluation_before_it_starts(void **state)
+static void a_span_from_before_the_first_record_ends_no_evaluation_before_it_starts(void **state)
 {
     (void)state;
     struct play p = play_new();
@@ -114,7 +112,7 @@ static void a_block_does_not_hide_that_the_parent_of_a_span_is_lost(void **state
     script_free(p.s);
 }
 
-/* Rule 14. */
+/* Step model 7.2. */
 
 static void a_step_in_a_perturbed_window_is_in_the_books_only(void **state)
 {
@@ -146,9 +144,8 @@ static void a_step_over_missing_records_is_in_the_books_only(void **state)
         for (int i = 0; i < 10; i++) {
             play_batch(&p, p.adam);
             if (i == 4) {
-                if (batches_before) {
+                if (batches_before)
                     script_span(p.s, p.data, 0, 10);
-                }
                 script_pass(p.s, 7 * 65);
                 script_gap(p.s);
             }
@@ -170,10 +167,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_lane_may_begin_inside_a_span),
-        cmocka_unit_test(
-            a_span_from_before_the_first_record_ends_no_step_before_it_starts),
-        cmocka_unit_test(
-            a_span_from_before_the_first_record_ends_no_evaluation_before_it_starts),
+        cmocka_unit_test(a_span_from_before_the_first_record_ends_no_step_before_it_starts),
+        cmocka_unit_test(a_span_from_before_the_first_record_ends_no_evaluation_before_it_starts),
         cmocka_unit_test(spans_whose_parent_is_lost_are_no_error_of_ours),
         cmocka_unit_test(a_block_does_not_hide_that_the_parent_of_a_span_is_lost),
         cmocka_unit_test(a_step_in_a_perturbed_window_is_in_the_books_only),

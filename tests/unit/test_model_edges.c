@@ -1,6 +1,4 @@
 /* Where the rules of docs/step-model.md meet each other. Times are in ns. */
-#include "support/play.h"
-
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -8,16 +6,17 @@
 
 #include <cmocka.h>
 
-/* Rule 3. */
+#include "support/play.h"
+
+/* Step model 3. */
 
 static void updates_win_over_jitted_calls_that_came_first(void **state)
 {
     (void)state;
     struct play p = play_new();
     unsigned prepare = play_jitted(p.s, "prepare");
-    for (int i = 0; i < 35; i++) {
+    for (int i = 0; i < 35; i++)
         script_span(p.s, prepare, 0, 3);
-    }
     for (int i = 0; i < 40; i++) {
         play_batch(&p, p.adam);
         script_span(p.s, prepare, 0, 3);
@@ -37,8 +36,7 @@ static void two_gans_one_after_the_other_count_iterations(void **state)
 {
     (void)state;
     struct play p = play_new();
-    unsigned second[2] = {play_optimizer(p.s, "RMSprop"),
-                          play_optimizer(p.s, "RMSprop#2")};
+    unsigned second[2] = {play_optimizer(p.s, "RMSprop"), play_optimizer(p.s, "RMSprop#2")};
     script_span(p.s, p.setup, 0, 3);
     for (int i = 0; i < 20; i++) {
         play_batch(&p, p.adam);
@@ -65,12 +63,10 @@ static void a_start_by_another_optimizer_does_not_count(void **state)
     struct play p = play_new();
     script_span(p.s, p.setup, 0, 3);
     for (int epoch = 0; epoch < 3; epoch++) {
-        if (epoch > 0) {
+        if (epoch > 0)
             play_batch(&p, p.sgd);
-        }
-        for (int i = 0; i < 10; i++) {
+        for (int i = 0; i < 10; i++)
             play_batch(&p, p.adam);
-        }
         play_end_of_iterator(&p);
     }
     const struct snapshot *snapshot = script_finish(p.s);
@@ -97,7 +93,7 @@ static void a_train_call_stands_for_the_updates_in_it(void **state)
     script_free(p.s);
 }
 
-/* Rule 4. */
+/* Step model 4. */
 
 static void without_data_the_first_step_starts_at_the_first_train_forward(void **state)
 {
@@ -105,9 +101,8 @@ static void without_data_the_first_step_starts_at_the_first_train_forward(void *
     struct play p = play_new();
     script_span(p.s, p.transfer, 0, 400); /* model.to(device) */
     script_span(p.s, p.forward, EVAL, 300);
-    for (int i = 0; i < 5; i++) {
+    for (int i = 0; i < 5; i++)
         play_update(&p, p.adam);
-    }
     script_point(p.s, SS_KIND_EPOCH_END, 0);
     const struct snapshot *snapshot = script_finish(p.s);
     assert_int_equal(play_only_loop(snapshot)->steps, 5);
@@ -208,23 +203,21 @@ static void a_mark_inside_a_span_is_no_error_of_ours(void **state)
     script_free(p.s);
 }
 
-/* Rule 5. */
+/* Step model 5. */
 
 static void what_lies_between_updates_of_a_new_loop_stays_there(void **state)
 {
     (void)state;
     struct play p = play_new();
     script_span(p.s, p.setup, 0, 3);
-    for (int i = 0; i < 20; i++) {
+    for (int i = 0; i < 20; i++)
         play_batch(&p, p.adam);
-    }
     play_end_of_iterator(&p);
     script_pass(p.s, 70);
     for (int epoch = 0; epoch < 6; epoch++) {
         script_span(p.s, p.setup, 0, 3);
-        for (int i = 0; i < 5; i++) {
+        for (int i = 0; i < 5; i++)
             play_batch(&p, p.sgd);
-        }
         play_end_of_iterator(&p);
         script_span(p.s, p.evaluate, 0, 1000);
     }
@@ -244,15 +237,12 @@ static void two_jitted_trainings_are_two_loops(void **state)
     struct play p = play_new();
     unsigned first = play_jitted(p.s, "train_a"), second = play_jitted(p.s, "train_b");
     unsigned eval = play_jitted(p.s, "eval_fn");
-    for (int i = 0; i < 40; i++) {
+    for (int i = 0; i < 40; i++)
         script_span(p.s, first, TRAIN, 10);
-    }
-    for (int i = 0; i < 30; i++) { /* many in a row, and yet no training */
+    for (int i = 0; i < 30; i++) /* many in a row, and yet no training */
         script_span(p.s, eval, 0, 7);
-    }
-    for (int i = 0; i < 60; i++) {
+    for (int i = 0; i < 60; i++)
         script_span(p.s, second, TRAIN, 10);
-    }
     const struct snapshot *snapshot = script_finish(p.s);
     assert_int_equal(snapshot->loop_count, 2);
     assert_int_equal(snapshot->loops[0].steps, 60);
@@ -261,7 +251,7 @@ static void two_jitted_trainings_are_two_loops(void **state)
     script_free(p.s);
 }
 
-/* Rule 8. */
+/* Step model 2.2. */
 
 static void a_batch_that_is_left_out_belongs_to_the_evaluation(void **state)
 {
@@ -273,9 +263,8 @@ static void a_batch_that_is_left_out_belongs_to_the_evaluation(void **state)
         if (i % 2 == 1) {
             for (int k = 0; k < 4; k++) {
                 script_span(p.s, p.data, 0, 10);
-                if (k != 2) {
+                if (k != 2)
                     script_span(p.s, p.forward, EVAL, 12);
-                }
             }
         }
     }
@@ -331,7 +320,7 @@ static void compute_without_gradients_is_evaluation(void **state)
     script_free(p.s);
 }
 
-/* Rule 9. */
+/* Step model 3.5. */
 
 static void a_jitted_function_before_the_first_epoch_is_not_training(void **state)
 {
@@ -341,9 +330,8 @@ static void a_jitted_function_before_the_first_epoch_is_not_training(void **stat
     script_span(p.s, init, 0, 500);
     for (uint64_t epoch = 0; epoch < 3; epoch++) {
         script_point(p.s, SS_KIND_EPOCH_BEGIN, epoch);
-        for (int i = 0; i < 10; i++) {
+        for (int i = 0; i < 10; i++)
             script_span(p.s, step, 0, 20);
-        }
         script_point(p.s, SS_KIND_EPOCH_END, 0);
         script_pass(p.s, 6);
     }
@@ -351,9 +339,8 @@ static void a_jitted_function_before_the_first_epoch_is_not_training(void **stat
     const struct snap_loop *loop = play_only_loop(snapshot);
     assert_int_equal(loop->steps, 30);
     assert_int_equal(loop->epoch_count, 3);
-    for (int i = 0; i < 3; i++) {
+    for (int i = 0; i < 3; i++)
         assert_int_equal(loop->epochs[i].steps, 10);
-    }
     assert_int_equal(play_segment(snapshot, SEGMENT_BETWEEN_NS), 2 * 6);
     script_free(p.s);
 }
@@ -365,9 +352,8 @@ static void a_rare_function_with_gradients_is_no_evaluation(void **state)
     unsigned grad = play_jitted(p.s, "grad_fn"), apply = play_jitted(p.s, "apply_fn");
     for (int i = 0; i < 200; i++) {
         script_span(p.s, grad, TRAIN, 20);
-        if (i % 4 == 3) {
+        if (i % 4 == 3)
             script_span(p.s, apply, TRAIN, 5);
-        }
     }
     const struct snapshot *snapshot = script_finish(p.s);
     assert_int_equal(play_segment(snapshot, SEGMENT_EVAL_NS), 0);
@@ -382,9 +368,8 @@ static void a_rare_function_inside_a_cycle_is_cut_out(void **state)
     unsigned eval = play_jitted(p.s, "eval_fn");
     for (int i = 0; i < 100; i++) {
         script_span(p.s, grad, 0, 20);
-        if (i % 10 == 5) {
+        if (i % 10 == 5)
             script_span(p.s, eval, 0, 7);
-        }
         script_span(p.s, apply, 0, 5);
         script_span(p.s, p.sync, 0, 1);
     }
@@ -401,9 +386,8 @@ static void jitted_calls_that_nobody_waited_for_are_in_no_statistics(void **stat
     unsigned step = play_jitted(p.s, "train_step");
     for (int i = 0; i < 45; i++) {
         script_span(p.s, step, 0, 5);
-        if (i % 10 == 9) {
+        if (i % 10 == 9)
             script_span(p.s, p.sync, 0, 200);
-        }
     }
     script_point(p.s, SS_KIND_LOOP_END, 0);
     const struct snap_loop *loop = play_only_loop(script_finish(p.s));
@@ -413,15 +397,14 @@ static void jitted_calls_that_nobody_waited_for_are_in_no_statistics(void **stat
     script_free(p.s);
 }
 
-/* Rule 10. */
+/* Step model 1.7. */
 
 static void waits_of_two_loops_at_once_are_not_given(void **state)
 {
     (void)state;
     for (int overlays = 0; overlays < 2; overlays++) {
         struct play p = play_new();
-        unsigned call =
-            script_name(p.s, "call", SS_STAGE_COMPUTE, SS_ROLE_TRAIN_CALL, 0, "");
+        unsigned call = script_name(p.s, "call", SS_STAGE_COMPUTE, SS_ROLE_TRAIN_CALL, 0, "");
         for (int i = 0; i < 5; i++) {
             script_lane(p.s, 1);
             script_begin(p.s, call, TRAIN);
@@ -479,7 +462,7 @@ static void what_a_device_does_is_beside_the_step(void **state)
     script_free(p.s);
 }
 
-/* Rules 12, 13. */
+/* Step model 6. */
 
 static void evaluation_before_the_first_step_is_in_the_books_of_the_loop(void **state)
 {
@@ -490,9 +473,8 @@ static void evaluation_before_the_first_step_is_in_the_books_of_the_loop(void **
         script_point(p.s, SS_KIND_LOOP_BEGIN, p.fit);
         script_pass(p.s, 4);
         script_span(p.s, p.evaluate, 0, 90); /* a sanity check */
-        for (int i = 0; i < 4; i++) {
+        for (int i = 0; i < 4; i++)
             play_batch(&p, p.adam);
-        }
         script_point(p.s, SS_KIND_LOOP_END, 0);
     }
     const struct snapshot *snapshot = script_finish(p.s);
@@ -513,9 +495,8 @@ static void validation_after_the_last_batch_counts_in_its_epoch(void **state)
     script_point(p.s, SS_KIND_LOOP_BEGIN, p.fit);
     for (uint64_t epoch = 0; epoch < 3; epoch++) {
         script_point(p.s, SS_KIND_EPOCH_BEGIN, epoch);
-        for (int i = 0; i < 4; i++) {
+        for (int i = 0; i < 4; i++)
             play_batch(&p, p.adam);
-        }
         play_end_of_iterator(&p);
         script_span(p.s, p.evaluate, 0, 50);
         script_point(p.s, SS_KIND_EPOCH_END, 0);
@@ -537,9 +518,8 @@ static void names_have_shares_in_a_loop_that_only_epochs_announce(void **state)
     struct play p = play_new();
     script_point(p.s, SS_KIND_EPOCH_BEGIN, 0);
     script_pass(p.s, 33);
-    for (int i = 0; i < 100; i++) {
+    for (int i = 0; i < 100; i++)
         play_batch(&p, p.adam);
-    }
     play_end_of_iterator(&p);
     const struct snapshot *snapshot = script_finish(p.s);
     assert_true(fabs(script_find(snapshot, "forward")->share.mid - 20. / 65) < 0.05);
@@ -574,6 +554,5 @@ int main(void)
         cmocka_unit_test(validation_after_the_last_batch_counts_in_its_epoch),
         cmocka_unit_test(names_have_shares_in_a_loop_that_only_epochs_announce),
     };
-    return cmocka_run_group_tests_name("where rules of the step model meet", tests, NULL,
-                                       NULL);
+    return cmocka_run_group_tests_name("where rules of the step model meet", tests, NULL, NULL);
 }

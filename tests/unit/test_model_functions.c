@@ -1,7 +1,5 @@
-/* Functions that train, called by a script itself: which calls are steps, and of which loop (docs/step-model.md 3 and
- * 5). Times are in ns and small, so that sums can be checked by hand. */
-#include "support/play.h"
-
+/* Functions that train, called by a script itself: which calls are steps, and of which loop
+ * (step model 3 and 5). Times are in ns and small, so that sums can be checked by hand. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -9,10 +7,11 @@
 
 #include <cmocka.h>
 
+#include "support/play.h"
+
 static unsigned train_function(struct script *s, const char *object)
 {
-    return script_name(s, "call", SS_STAGE_COMPUTE, SS_ROLE_TRAIN_CALL, SS_SCOPE_NONE,
-                       object);
+    return script_name(s, "call", SS_STAGE_COMPUTE, SS_ROLE_TRAIN_CALL, SS_SCOPE_NONE, object);
 }
 
 static void a_gan_of_compiled_functions_is_one_step_an_iteration(void **state)
@@ -55,9 +54,8 @@ static void check_calls(const char *calls, int times, const char *rest, int64_t 
     const int64_t count = (int64_t)strlen(calls) * times + (int64_t)strlen(rest);
     print_message("%s, %d times, %s\n", calls, times, rest);
     script_span(p.s, p.setup, 0, 3);
-    for (int i = 0; i < times; i++) {
+    for (int i = 0; i < times; i++)
         call_each(&p, calls);
-    }
     call_each(&p, rest);
     play_end_of_iterator(&p);
     const struct snapshot *snapshot = script_finish(p.s);
@@ -82,9 +80,8 @@ static void a_function_for_each_tenth_step_takes_none_of_the_others(void **state
 static void functions_strictly_by_turns_are_one_step_an_iteration(void **state)
 {
     (void)state;
-    for (int iterations = 2; iterations < 60; iterations++) {
+    for (int iterations = 2; iterations < 60; iterations++)
         check_calls("AB", iterations, "A", iterations + 1);
-    }
     check_calls("ABC", 20, "", 20);
 }
 
@@ -118,16 +115,16 @@ static void one_function_alone_after_many_by_turns_counts_again(void **state)
     check_calls("AB", 20, "AAAAAAAAAAAAAAAAAAAAAAAAAAAAAA", 20 + 30);
 }
 
-/* A loop that begins with functions by turns, and one that begins with some out of turn, after another loop. */
+/* A loop that begins with functions by turns, and one that begins with some out of turn, after
+ * another loop. */
 static void calls_of_a_second_loop_are_counted_in_the_same_way(void **state)
 {
     (void)state;
     const char *second[] = {"BCBCBCBCBCBCBCBCBCBCB", "BCCCCBCCCCBCCCCBCCCCB"};
     for (int at = 0; at < 2; at++) {
         struct play p = play_new();
-        for (int i = 0; i < 40; i++) {
+        for (int i = 0; i < 40; i++)
             call_each(&p, "A");
-        }
         call_each(&p, second[at]);
         const struct snapshot *snapshot = script_finish(p.s);
         assert_int_equal(snapshot->loop_count, 2);
@@ -173,9 +170,8 @@ static void epochs_that_end_in_the_middle_of_an_iteration_are_alike(void **state
         script_point(p.s, SS_KIND_EPOCH_END, 0);
     }
     const struct snap_loop *loop = play_only_loop(script_finish(p.s));
-    for (size_t i = 0; i < 4; i++) {
+    for (size_t i = 0; i < 4; i++)
         assert_int_equal(loop->epochs[i].steps, 2);
-    }
     script_free(p.s);
 }
 
@@ -242,8 +238,7 @@ static void two_functions_one_after_the_other_are_two_loops(void **state)
 {
     (void)state;
     struct play p = play_new();
-    const unsigned functions[] = {train_function(p.s, "pretrain"),
-                                  train_function(p.s, "train")};
+    const unsigned functions[] = {train_function(p.s, "pretrain"), train_function(p.s, "train")};
     for (int at = 0; at < 2; at++) {
         script_span(p.s, p.setup, 0, 3);
         for (int i = 0; i < 40 + 10 * at; i++) {
@@ -264,16 +259,77 @@ static void a_trainer_that_announces_its_loop_says_what_a_step_is(void **state)
 {
     (void)state;
     struct play p = play_new();
-    const unsigned functions[] = {train_function(p.s, "first"),
-                                  train_function(p.s, "second")};
-    unsigned fit =
-        script_name(p.s, "fit", SS_STAGE_USER, SS_ROLE_LOOP, SS_SCOPE_NONE, "");
+    const unsigned functions[] = {train_function(p.s, "first"), train_function(p.s, "second")};
+    unsigned fit = script_name(p.s, "fit", SS_STAGE_USER, SS_ROLE_LOOP, SS_SCOPE_NONE, "");
     script_point(p.s, SS_KIND_LOOP_BEGIN, fit);
-    for (int i = 0; i < 30; i++) {
+    for (int i = 0; i < 30; i++)
         script_span(p.s, functions[i % 2], TRAIN, 40);
-    }
     script_point(p.s, SS_KIND_LOOP_END, 0);
     assert_int_equal(play_only_loop(script_finish(p.s))->steps, 30);
+    script_free(p.s);
+}
+
+static void mark_updates(const struct play *p, const char *function)
+{
+    script_mark_text(p->s, play_name(p->s, MODEL_UPDATES_MARK, SS_STAGE_OTHER), function);
+}
+
+/* Gradients of two batches are added up, and applied by a function in which none is taken. */
+static void a_gradient_that_is_taken_twice_makes_one_step(void **state)
+{
+    (void)state;
+    struct play p = play_new();
+    const unsigned gradient = play_jitted(p.s, "grad_fn"), apply = play_jitted(p.s, "apply_fn");
+    for (int i = 0; i < 100; i++) {
+        script_span(p.s, gradient, TRAIN, 30);
+        script_span(p.s, gradient, TRAIN, 30);
+        script_span(p.s, apply, 0, 10);
+        script_span(p.s, p.sync, 0, 2);
+        if (i == 1)
+            mark_updates(&p, "apply_fn");
+    }
+    const struct snap_loop *loop = play_only_loop(script_finish(p.s));
+    assert_int_equal(loop->steps, 100);
+    assert_int_equal(loop->updates, 100);
+    script_free(p.s);
+}
+
+/* What was traced before there were hooks is not known to take gradients. */
+static void what_gives_new_parameters_trains_not_what_is_called_most(void **state)
+{
+    (void)state;
+    struct play p = play_new();
+    const unsigned loss = play_jitted(p.s, "loss_fn"), update = play_jitted(p.s, "update");
+    for (int i = 0; i < 100; i++) {
+        script_span(p.s, loss, 0, 30);
+        script_span(p.s, update, 0, 30);
+        script_span(p.s, loss, 0, 30);
+        script_span(p.s, p.sync, 0, 2);
+        if (i == 1)
+            mark_updates(&p, "update");
+    }
+    assert_int_equal(play_only_loop(script_finish(p.s))->steps, 100);
+    script_free(p.s);
+}
+
+/* The state of an environment goes from call to call as well. */
+static void gradients_and_new_parameters_together_are_surest(void **state)
+{
+    (void)state;
+    struct play p = play_new();
+    const unsigned act = play_jitted(p.s, "act"), update = play_jitted(p.s, "update");
+    mark_updates(&p, "nothing of this name");
+    for (int i = 0; i < 100; i++) {
+        for (int k = 0; k < 5; k++)
+            script_span(p.s, act, 0, 10);
+        script_span(p.s, update, TRAIN, 30);
+        script_span(p.s, p.sync, 0, 2);
+        if (i == 1) {
+            mark_updates(&p, "act");
+            mark_updates(&p, "update");
+        }
+    }
+    assert_int_equal(play_only_loop(script_finish(p.s))->steps, 100);
     script_free(p.s);
 }
 
@@ -294,6 +350,9 @@ int main(void)
         cmocka_unit_test(an_eager_update_beside_a_train_call_changes_no_count),
         cmocka_unit_test(two_functions_one_after_the_other_are_two_loops),
         cmocka_unit_test(a_trainer_that_announces_its_loop_says_what_a_step_is),
+        cmocka_unit_test(a_gradient_that_is_taken_twice_makes_one_step),
+        cmocka_unit_test(what_gives_new_parameters_trains_not_what_is_called_most),
+        cmocka_unit_test(gradients_and_new_parameters_together_are_surest),
     };
     return cmocka_run_group_tests_name("functions that train", tests, NULL, NULL);
 }

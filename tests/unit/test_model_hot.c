@@ -1,11 +1,13 @@
 /* Stack samples and the stages that had the thread then, in plays with exact times. */
-#include "support/script.h"
-
 #include <setjmp.h>
 #include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
 #include <string.h>
 
 #include <cmocka.h>
+
+#include "support/script.h"
 
 enum { MAIN_FRAME = 7, WORK_FRAME, LIBRARY_FRAME, STEPS = 30 };
 
@@ -14,11 +16,10 @@ struct play {
     unsigned data, user, optimizer, sync, eval;
 };
 
-static void tell_frame(struct play *play, uint32_t id, const char *function,
-                       const char *file, uint32_t line)
+static void tell_frame(struct play *play, uint32_t id, const char *function, const char *file,
+                       uint32_t line)
 {
-    struct ss_record record = {.kind = SS_KIND_FRAME,
-                               .time_ns = script_now(play->script)};
+    struct ss_record record = {.kind = SS_KIND_FRAME, .time_ns = script_now(play->script)};
     record.u.text.a = (struct ss_text){function, strlen(function)};
     record.u.text.b = (struct ss_text){file, strlen(file)};
     record.u.text.id = id;
@@ -29,10 +30,8 @@ static void tell_frame(struct play *play, uint32_t id, const char *function,
 static void sample(struct play *play, uint32_t tid, uint32_t leaf)
 {
     const uint32_t frames[] = {leaf, MAIN_FRAME};
-    struct ss_record record = {.kind = SS_KIND_SAMPLE,
-                               .tid = tid,
-                               .lane = 9,
-                               .time_ns = script_now(play->script)};
+    struct ss_record record = {
+        .kind = SS_KIND_SAMPLE, .tid = tid, .lane = 9, .time_ns = script_now(play->script)};
     record.u.sample.frame = frames;
     record.u.sample.frames = 2;
     model_feed(script_model(play->script), 0, &record);
@@ -64,15 +63,13 @@ static const struct snap_hot_line *find(const struct snapshot *snapshot, uint32_
 {
     for (size_t i = 0; i < snapshot->hot.line_count; i++) {
         const struct snap_hot_line *line = &snapshot->hot.lines[i];
-        if (line->place == place && strcmp(line->at.function, function) == 0) {
+        if (line->place == place && strcmp(line->at.function, function) == 0)
             return line;
-        }
     }
     return NULL;
 }
 
-static uint64_t count_at(const struct snapshot *snapshot, uint32_t place,
-                         const char *function)
+static uint64_t count_at(const struct snapshot *snapshot, uint32_t place, const char *function)
 {
     const struct snap_hot_line *line = find(snapshot, place, function);
     return line ? line->count : 0;
@@ -110,9 +107,8 @@ static void samples_belong_to_the_innermost_stage_around_them(void **state)
 {
     (void)state;
     struct play play = begin();
-    for (int i = 0; i < STEPS; i++) {
+    for (int i = 0; i < STEPS; i++)
         one_step(&play);
-    }
     script_point(play.script, SS_KIND_STEP, 1);
     const struct snapshot *snapshot = script_finish(play.script);
     assert_int_equal(snapshot->hot.samples, 4 * STEPS);
@@ -126,8 +122,7 @@ static void samples_belong_to_the_innermost_stage_around_them(void **state)
     assert_string_equal(line->leaf.function, "wait"); /* a library is not the script */
     assert_int_equal(line->at.line, 12);
     line = find(snapshot, SS_STAGE_OTHER, "main");
-    assert_true(line->share.mid == 0.5 && line->share.low < 0.41 &&
-                line->share.low > 0.35);
+    assert_true(line->share.mid == 0.5 && line->share.low < 0.41 && line->share.low > 0.35);
     script_free(play.script);
 }
 
@@ -155,24 +150,23 @@ static void what_is_before_the_first_step_is_outside(void **state)
     script_pass(play.script, 100);
     sample(&play, main_tid(&play), WORK_FRAME);
     script_pass(play.script, 100);
-    for (int i = 0; i < STEPS; i++) {
+    for (int i = 0; i < STEPS; i++)
         one_step(&play);
-    }
     script_point(play.script, SS_KIND_STEP, 1); /* ends the last one */
     const struct snapshot *snapshot = script_finish(play.script);
     assert_int_equal(count_at(snapshot, SNAP_HOT_OUTSIDE, "work"), 1);
     script_free(play.script);
 }
 
-/* An iterator that takes long to go when it has nothing left is no part of any step, though the loop goes on. */
+/* An iterator that takes long to go when it has nothing left is no part of any step, though the
+ * loop goes on. */
 static void what_is_between_epochs_is_outside(void **state)
 {
     (void)state;
     enum { EPOCHS = 3, LONG = 5 };
     struct play play = begin();
     struct script *s = play.script;
-    const unsigned update =
-        script_name(s, "update", SS_STAGE_OPTIMIZER, SS_ROLE_UPDATE, 0, "Adam");
+    const unsigned update = script_name(s, "update", SS_STAGE_OPTIMIZER, SS_ROLE_UPDATE, 0, "Adam");
     for (int i = 0; i < EPOCHS; i++) {
         for (int k = 0; k < STEPS; k++) {
             script_span(s, play.data, SS_FLAG_TRAIN, 10);
@@ -254,6 +248,5 @@ int main(void)
         cmocka_unit_test(threads_without_a_loop_are_beside),
         cmocka_unit_test(frames_that_nobody_told_are_counted),
     };
-    return cmocka_run_group_tests_name("stack samples in the step model", tests, NULL,
-                                       NULL);
+    return cmocka_run_group_tests_name("stack samples in the step model", tests, NULL, NULL);
 }

@@ -1,6 +1,5 @@
-/* What a loop gets to train on: samples of its batches, and waits for what workers make. Times are in ns. */
-#include "support/play.h"
-
+/* What a loop gets to train on: samples of its batches, and waits for what workers make. Times are
+ * in ns. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -8,6 +7,7 @@
 #include <cmocka.h>
 
 #include "base/own_counters.h"
+#include "support/play.h"
 
 struct names {
     unsigned samples, data, eval, forward, backward, adam, sgd, fetch;
@@ -31,9 +31,8 @@ static void wait_for(struct script *s, const struct names *n, double samples)
 {
     script_begin(s, n->data, 0);
     script_pass(s, 10);
-    if (samples > 0) {
+    if (samples > 0)
         script_counter(s, n->samples, samples);
-    }
     script_end(s, 0, 0);
 }
 
@@ -69,14 +68,12 @@ static void batches_of_one_step_are_added_up(void **state)
         wait_for(s, &n, i == 0 ? 16 : 0);
         script_span(s, n.forward, SS_FLAG_TRAIN, 20);
         script_span(s, n.backward, 0, 30);
-        if (i % 4 == 3) {
+        if (i % 4 == 3)
             script_span(s, n.adam, 0, 5);
-        }
     }
     const struct snap_loop *loop = &script_finish(s)->loops[0];
     assert_int_equal(loop->steps, 10);
-    assert_int_equal(loop->samples,
-                     37 * 16); /* the first step begins with its last batch */
+    assert_int_equal(loop->samples, 37 * 16); /* the first step begins with its last batch */
     script_free(s);
 }
 

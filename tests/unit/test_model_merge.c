@@ -1,13 +1,15 @@
 /* The model of 8 parts, each of other processes, merged: to the last bit that of one model that was
  * fed with all. The parts are wild plays (support/oracle.h). */
-#include "support/oracle.h"
-
 #include <setjmp.h>
 #include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include <cmocka.h>
+
+#include "support/oracle.h"
 
 enum { PARTS = 8, PROCESSES = 2, LANES = 16, PLAYS = 60 };
 
@@ -40,18 +42,15 @@ static void note(void *context, uint32_t process, const struct ss_record *record
 static int by_time(const void *a, const void *b)
 {
     const struct fed *x = a, *y = b;
-    if (x->record.time_ns != y->record.time_ns) {
+    if (x->record.time_ns != y->record.time_ns)
         return x->record.time_ns < y->record.time_ns ? -1 : 1;
-    }
     return x->place < y->place ? -1 : 1;
 }
 
-static void tell_processes(struct model *model, uint32_t first,
-                           const struct script *script)
+static void tell_processes(struct model *model, uint32_t first, const struct script *script)
 {
-    for (uint32_t i = 0; i < PROCESSES; i++) {
+    for (uint32_t i = 0; i < PROCESSES; i++)
         model_process(model, first + i, script_facts(script, i));
-    }
 }
 
 static struct model *new_model(void)
@@ -64,17 +63,14 @@ static struct model *new_model(void)
 /* Names come first, as they do in a run; their order is that of the parts. */
 static void feed_all(struct model *model, struct whole *whole)
 {
-    for (size_t i = 0; i < whole->count; i++) {
-        if (whole->fed[i].record.kind == SS_KIND_NAME) {
+    for (size_t i = 0; i < whole->count; i++)
+        if (whole->fed[i].record.kind == SS_KIND_NAME)
             whole->fed[i].record.time_ns = INT64_MIN;
-        }
-    }
     qsort(whole->fed, whole->count, sizeof *whole->fed, by_time);
     for (size_t i = 0; i < whole->count; i++) {
         struct ss_record record = whole->fed[i].record;
-        if (record.kind == SS_KIND_NAME) {
+        if (record.kind == SS_KIND_NAME)
             record.time_ns = record.start_ns;
-        }
         model_feed(model, whole->fed[i].process, &record);
     }
 }
@@ -85,9 +81,8 @@ static char *text_of(const struct model *model)
     struct snapshot *snapshot = model_snapshot(model);
     assert_non_null(snapshot);
     script_check_books(snapshot);
-    for (size_t i = 0; i < snapshot->loop_count; i++) {
+    for (size_t i = 0; i < snapshot->loop_count; i++)
         snapshot->loops[i].lane = 0;
-    }
     char *text = snapshot_text(snapshot);
     snapshot_free(snapshot);
     return text;
@@ -149,9 +144,8 @@ static void check_merge(uint64_t seed, player *act)
         script[whole.part] = script_new();
         play(&whole, part, seed * PARTS + whole.part, act, script[whole.part]);
         tell_processes(one, whole.part * PROCESSES, script[whole.part]);
-        if (part != merged) {
+        if (part != merged)
             assert_int_equal(model_merge(merged, part), SS_E_OK);
-        }
     }
     feed_all(one, &whole);
     model_finish(one);
@@ -163,9 +157,8 @@ static void check_merge(uint64_t seed, player *act)
     model_free(one);
     model_free(merged);
     free(whole.fed);
-    for (int i = 0; i < PARTS; i++) {
+    for (int i = 0; i < PARTS; i++)
         script_free(script[i]);
-    }
 }
 
 static void eight_parts_are_the_whole(void **state)

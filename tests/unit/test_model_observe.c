@@ -1,6 +1,4 @@
 /* model/observe: windows as they end, and sums of a loop between two looks. Times are in ns. */
-#include "support/play.h"
-
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -9,6 +7,7 @@
 #include <cmocka.h>
 
 #include "model/observe.h"
+#include "support/play.h"
 
 struct seen {
     int windows;

@@ -1,6 +1,5 @@
-/* What other threads do inside a loop's own call (rule 10 of docs/step-model.md). Times are in ns. */
-#include "support/script.h"
-
+/* What other threads do inside a loop's own call (step model 1.7). Times are in
+ * ns. */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -8,6 +7,8 @@
 #include <string.h>
 
 #include <cmocka.h>
+
+#include "support/script.h"
 
 enum { STEPS = 5 };
 
@@ -21,8 +22,8 @@ static struct call call_new(void)
     struct script *s = script_new();
     return (struct call){
         s,
-        script_name(s, "train_function", SS_STAGE_COMPUTE, SS_ROLE_TRAIN_CALL,
-                    SS_SCOPE_NONE, "model"),
+        script_name(s, "train_function", SS_STAGE_COMPUTE, SS_ROLE_TRAIN_CALL, SS_SCOPE_NONE,
+                    "model"),
         script_name(s, "GetNext", SS_STAGE_DATA, SS_ROLE_NONE, SS_SCOPE_NONE, ""),
         script_name(s, "XLA compile", SS_STAGE_COMPILE, SS_ROLE_NONE, SS_SCOPE_NONE, ""),
         script_name(s, "fit", SS_STAGE_USER, SS_ROLE_NONE, SS_SCOPE_NONE, ""),
@@ -55,9 +56,8 @@ static void compilation_is_no_computing(void **state)
     (void)state;
     struct call c = call_new();
     script_point(c.s, SS_KIND_LOOP_BEGIN, c.fit);
-    for (int i = 0; i < STEPS; i++) {
+    for (int i = 0; i < STEPS; i++)
         step(&c, c.compile, i == 0 ? 70 : i == 3 ? 40 : 0);
-    }
     script_point(c.s, SS_KIND_LOOP_END, 0);
     const struct snap_loop *loop = loop_of(c.s);
     assert_int_equal(loop->steps, STEPS);
@@ -118,11 +118,11 @@ static void batches_have_their_size(void **state)
 
 static unsigned next_of(const struct call *c)
 {
-    return script_name(c->s, "next", SS_STAGE_DATA, SS_ROLE_NONE, SS_SCOPE_NONE,
-                       "tf.data");
+    return script_name(c->s, "next", SS_STAGE_DATA, SS_ROLE_NONE, SS_SCOPE_NONE, "tf.data");
 }
 
-/* A loop that asks for its batches itself: each wait is a batch, and has the size that was told inside. */
+/* A loop that asks for its batches itself: each wait is a batch, and has the size that was told
+ * inside. */
 static void a_wait_of_the_loop_has_the_size_of_its_batch(void **state)
 {
     (void)state;
@@ -161,18 +161,15 @@ static void waits_that_are_not_seen_are_not_zero(void **state)
     for (int hidden = 0; hidden < 2; hidden++) {
         struct call c = call_new();
         script_point(c.s, SS_KIND_LOOP_BEGIN, c.fit);
-        if (hidden) {
+        if (hidden)
             script_span(c.s, c.wait, SS_FLAG_OVERLAY | SS_FLAG_FAILED, 1);
-        }
-        for (int i = 0; i < STEPS; i++) {
+        for (int i = 0; i < STEPS; i++)
             step(&c, c.wait, i == 1 ? 30 : 0);
-        }
         script_point(c.s, SS_KIND_LOOP_END, 0);
         const struct snap_stage *data = &loop_of(c.s)->stage[SS_STAGE_DATA];
         assert_int_equal(data->measured, !hidden);
-        if (hidden) {
+        if (hidden)
             assert_string_equal(data->reason, "in-graph input, not separable");
-        }
         script_free(c.s);
     }
 }
@@ -199,17 +196,14 @@ static void waits_for_more_than_one_batch_are_an_upper_bound(void **state)
     for (int steps = 0; steps <= 2; steps++) {
         struct call c = call_new();
         script_point(c.s, SS_KIND_LOOP_BEGIN, c.fit);
-        for (int i = 0; i < STEPS; i++) {
-            if (steps > 0) {
+        for (int i = 0; i < STEPS; i++)
+            if (steps > 0)
                 get_two(&c, steps);
-            } else {
+            else
                 get_batch(&c, c.train, SS_FLAG_TRAIN, 4000);
-            }
-        }
         script_point(c.s, SS_KIND_LOOP_END, 0);
         const struct snap_loop *loop = loop_of(c.s);
-        assert_int_equal(loop->stage[SS_STAGE_DATA].total_ns,
-                         STEPS * (steps > 0 ? 20 : 10));
+        assert_int_equal(loop->stage[SS_STAGE_DATA].total_ns, STEPS * (steps > 0 ? 20 : 10));
         assert_int_equal(loop->stage[SS_STAGE_DATA].at_most != NULL, steps > 0);
         assert_null(loop->stage[SS_STAGE_COMPUTE].at_most);
         script_free(c.s);

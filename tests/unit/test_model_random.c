@@ -1,22 +1,23 @@
 /* Properties of the step model on thousands of random plays (support/oracle.h), and exact books of
  * random training scripts whose structure is known. */
-#include "support/oracle.h"
-
 #include <setjmp.h>
 #include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include <cmocka.h>
+
+#include "support/oracle.h"
 
 enum { WILD_PLAYS = 3000, KNOWN_PLAYS = 1500, TRUNCATED_PLAYS = 300, LIVE_PLAYS = 200 };
 
 static int64_t excess(const struct snapshot *snapshot)
 {
     int64_t total = snapshot->negative_ns;
-    for (size_t i = 0; i < snapshot->loop_count; i++) {
+    for (size_t i = 0; i < snapshot->loop_count; i++)
         total += snapshot->loops[i].negative_ns;
-    }
     return total;
 }
 
@@ -25,9 +26,8 @@ static void check_wild(uint64_t seed, unsigned options)
     struct script *s = script_new();
     wild_play(s, seed, 20 + (unsigned)(seed % 60), options, NULL, NULL);
     const struct snapshot *snapshot = script_finish(s);
-    if (!(options & WILD_APPENDS)) {
+    if (!(options & WILD_APPENDS))
         assert_int_equal(excess(snapshot), 0);
-    }
     script_free(s);
 }
 
@@ -69,14 +69,13 @@ static void record_tape(void *context, uint32_t process, const struct ss_record 
 }
 
 /* The first `count` records of a tape, as those of a run that was killed there. */
-static void check_beginning(const struct tape *tape, size_t count,
-                            const struct script *script, bool with_appends)
+static void check_beginning(const struct tape *tape, size_t count, const struct script *script,
+                            bool with_appends)
 {
     struct model *model = model_new();
     int64_t last_ns = 0;
-    for (uint32_t i = 0; i < 2; i++) {
+    for (uint32_t i = 0; i < 2; i++)
         model_process(model, i, script_facts(script, i));
-    }
     for (size_t i = 0; i < count; i++) {
         model_feed(model, tape->process[i], &tape->record[i]);
         last_ns = tape->record[i].time_ns;
@@ -90,9 +89,8 @@ static void check_beginning(const struct tape *tape, size_t count,
     model_finish(model);
     struct snapshot *snapshot = model_snapshot(model);
     script_check_books(snapshot);
-    if (!with_appends) {
+    if (!with_appends)
         assert_int_equal(excess(snapshot), 0);
-    }
     snapshot_free(snapshot);
     model_free(model);
 }
@@ -169,8 +167,8 @@ struct truth {
 struct known {
     struct script *s;
     struct dice dice;
-    unsigned setup, data, transfer, forward, backward, optimizer[3], zero, sync, callback,
-        predict, save, gc, user, fit, evaluate, compile;
+    unsigned setup, data, transfer, forward, backward, optimizer[3], zero, sync, callback, predict,
+        save, gc, user, fit, evaluate, compile;
     unsigned micro_batches, optimizers, batches, epochs;
     bool announced, epoch_marks, named_eval, grad_off, in_span, teacher;
     struct truth step[STEPS_MOST];
@@ -204,8 +202,7 @@ static struct known known_new(uint64_t seed)
     k.optimizer[2] = adam(&k, "SGD");
     k.zero = plain(&k, "zero_grad", SS_STAGE_OPTIMIZER);
     k.sync = plain(&k, "item", SS_STAGE_SYNC);
-    k.callback =
-        script_name(k.s, "on_batch_end", SS_STAGE_CALLBACK, 0, SS_SCOPE_BATCH_END, "");
+    k.callback = script_name(k.s, "on_batch_end", SS_STAGE_CALLBACK, 0, SS_SCOPE_BATCH_END, "");
     k.predict = plain(&k, "predict", SS_STAGE_INFER);
     k.save = plain(&k, "save", SS_STAGE_CHECKPOINT);
     k.gc = plain(&k, "gen2", SS_STAGE_GC);
@@ -254,19 +251,17 @@ static void in_step(struct known *k, unsigned name, int stage, unsigned flags)
         script_end(k->s, 0, 0);
         spend(k, stage, SEGMENT_STEADY_NS, some(k));
     }
-    if (dice_chance(&k->dice, 10)) {
+    if (stage != SS_STAGE_DATA && dice_chance(&k->dice, 10)) {
         script_begin(k->s, k->compile, 0);
-        spend(k, SS_STAGE_COMPILE, k->updated ? SEGMENT_STEADY_NS : SEGMENT_COMPILE_NS,
-              some(k));
+        spend(k, SS_STAGE_COMPILE, k->updated ? SEGMENT_STEADY_NS : SEGMENT_COMPILE_NS, some(k));
         script_end(k->s, 0, 0);
     }
     script_end(k->s, 0, 0);
-    if (dice_chance(&k->dice, 50)) {
+    if (dice_chance(&k->dice, 50))
         spend(k, SS_STAGE_OTHER, SEGMENT_STEADY_NS, some(k));
-    }
 }
 
-/* A span outside of steps, or of what is cut out of one. */
+/* A span outside steps, or of what is cut out of one. */
 static void apart(struct known *k, unsigned name, int segment, unsigned flags)
 {
     script_begin(k->s, name, flags);
@@ -283,15 +278,12 @@ static void start_step(struct known *k)
 
 static void micro_batch(struct known *k, bool with_data)
 {
-    if (with_data) {
+    if (with_data)
         in_step(k, k->data, SS_STAGE_DATA, 0);
-    }
-    if (dice_chance(&k->dice, 50)) {
+    if (dice_chance(&k->dice, 50))
         in_step(k, k->transfer, SS_STAGE_TRANSFER, 0);
-    }
-    if (k->teacher) {
+    if (k->teacher)
         in_step(k, k->forward, SS_STAGE_FORWARD, SS_FLAG_EVAL);
-    }
     in_step(k, k->forward, SS_STAGE_FORWARD, SS_FLAG_TRAIN);
     in_step(k, k->backward, SS_STAGE_BACKWARD, 0);
 }
@@ -299,25 +291,21 @@ static void micro_batch(struct known *k, bool with_data)
 static void evaluation(struct known *k)
 {
     const unsigned flag = k->grad_off ? SS_FLAG_EVAL : SS_FLAG_TRAIN;
-    if (k->named_eval) {
+    if (k->named_eval)
         script_begin(k->s, k->evaluate, 0);
-    }
     apart(k, k->setup, SEGMENT_EVAL_NS, 0);
     for (unsigned left = 1 + dice_below(&k->dice, 4); left > 0; left--) {
         spend(k, 0, SEGMENT_EVAL_NS, some(k));
         apart(k, k->data, SEGMENT_EVAL_NS, 0);
-        if (left == 2) { /* one batch is left out */
+        if (left == 2) /* one batch is left out */
             continue;
-        }
-        if (dice_chance(&k->dice, 30)) {
+        if (dice_chance(&k->dice, 30))
             apart(k, k->sync, SEGMENT_EVAL_NS, 0);
-        }
         apart(k, k->forward, SEGMENT_EVAL_NS, flag);
     }
     apart(k, k->data, SEGMENT_EVAL_NS, SS_FLAG_FAILED);
-    if (k->named_eval) {
+    if (k->named_eval)
         script_end(k->s, 0, 0);
-    }
 }
 
 /* Whatever a callback does stays its own. */
@@ -366,9 +354,8 @@ static void iteration(struct known *k)
 {
     start_step(k);
     for (unsigned i = 0; i < k->optimizers; i++) {
-        for (unsigned left = k->micro_batches; left > 0; left--) {
+        for (unsigned left = k->micro_batches; left > 0; left--)
             micro_batch(k, i == 0);
-        }
         in_step(k, k->optimizer[i], SS_STAGE_OPTIMIZER, 0);
         k->updated = true;
     }
@@ -377,28 +364,23 @@ static void iteration(struct known *k)
 
 static void epoch(struct known *k, int before, int after)
 {
-    if (k->epoch_marks) {
+    if (k->epoch_marks)
         script_point(k->s, SS_KIND_EPOCH_BEGIN, 0);
-    }
     spend(k, 0, before, some(k));
     apart(k, k->setup, before, 0);
-    if (dice_chance(&k->dice, 50)) {
+    if (dice_chance(&k->dice, 50))
         spend(k, 0, before, some(k));
-    }
-    for (unsigned i = 0; i < k->batches; i++) {
+    for (unsigned i = 0; i < k->batches; i++)
         iteration(k);
-    }
     k->now = NULL;
     if (!k->epoch_marks || dice_chance(&k->dice, 50)) {
         apart(k, k->data, after, SS_FLAG_FAILED);
         apart(k, k->sync, after, 0);
     }
-    if (k->epoch_marks) {
+    if (k->epoch_marks)
         script_point(k->s, SS_KIND_EPOCH_END, 0);
-    }
-    if (dice_chance(&k->dice, 50)) {
+    if (dice_chance(&k->dice, 50))
         evaluation(k);
-    }
     apart(k, k->callback, after, 0);
 }
 
@@ -407,23 +389,19 @@ static void play_known(struct known *k)
     spend(k, 0, SEGMENT_STARTUP_NS, some(k));
     apart(k, k->transfer, SEGMENT_STARTUP_NS, 0);
     apart(k, k->forward, SEGMENT_STARTUP_NS, SS_FLAG_TRAIN); /* to see that it works */
-    if (k->in_span) {
+    if (k->in_span)
         script_begin(k->s, k->user, 0);
-    }
-    if (k->announced) {
+    if (k->announced)
         script_point(k->s, SS_KIND_LOOP_BEGIN, k->fit);
-    }
     for (unsigned i = 0; i < k->epochs; i++) {
         bool last = i + 1 == k->epochs && !k->announced;
         epoch(k, i == 0 ? SEGMENT_STARTUP_NS : SEGMENT_BETWEEN_NS,
               last ? SEGMENT_TEARDOWN_NS : SEGMENT_BETWEEN_NS);
     }
-    if (k->announced) {
+    if (k->announced)
         script_point(k->s, SS_KIND_LOOP_END, 0);
-    }
-    if (k->in_span) {
+    if (k->in_span)
         script_end(k->s, 0, 0);
-    }
     spend(k, 0, SEGMENT_TEARDOWN_NS, some(k));
 }
 
@@ -434,9 +412,8 @@ static void compare_step(void *context, const struct model_step *step)
     const struct truth *truth = &k->step[k->seen++];
     assert_int_equal(step->start_ns, truth->start_ns);
     assert_int_equal(step->time_ns, truth->time_ns);
-    for (int i = 0; i < SS_STAGE_COUNT; i++) {
+    for (int i = 0; i < SS_STAGE_COUNT; i++)
         assert_int_equal(step->stage_ns[i], truth->stage_ns[i]);
-    }
     assert_true(step->counted);
 }
 
@@ -455,15 +432,13 @@ static void known_scripts_have_exactly_their_books(void **state)
         assert_int_equal(k->seen, k->steps);
         assert_int_equal(snapshot->loops[0].updates, k->steps * k->optimizers);
         assert_int_equal(snapshot->loops[0].batches, k->steps * k->micro_batches);
-        for (size_t i = 0; i < k->steps; i++) {
+        for (size_t i = 0; i < k->steps; i++)
             k->segment_ns[SEGMENT_STEADY_NS] += k->step[i].time_ns;
-        }
         int64_t *books = snapshot->threads[0].segment_ns;
         books[SEGMENT_STEADY_NS] += books[SEGMENT_WARMUP_NS];
         books[SEGMENT_WARMUP_NS] = 0;
-        for (int i = 0; i < MODEL_SEGMENT_COUNT; i++) {
+        for (int i = 0; i < MODEL_SEGMENT_COUNT; i++)
             assert_int_equal(books[i], k->segment_ns[i]);
-        }
         script_free(k->s);
         free(k);
     }
@@ -473,13 +448,11 @@ int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_teardown(books_close_on_any_play, seeds_tell),
-        cmocka_unit_test_teardown(books_close_where_spans_were_appended_over_others,
-                                  seeds_tell),
+        cmocka_unit_test_teardown(books_close_where_spans_were_appended_over_others, seeds_tell),
         cmocka_unit_test_teardown(any_beginning_of_a_play_can_be_all_of_it, seeds_tell),
         cmocka_unit_test_teardown(looking_at_a_live_model_changes_nothing, seeds_tell),
         cmocka_unit_test_teardown(known_scripts_have_exactly_their_books, seeds_tell),
     };
     seeds_choose(argc, argv);
-    return cmocka_run_group_tests_name("the step model on random plays", tests, NULL,
-                                       NULL);
+    return cmocka_run_group_tests_name("the step model on random plays", tests, NULL, NULL);
 }

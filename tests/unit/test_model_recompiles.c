@@ -1,6 +1,4 @@
 /* What marks say of functions that are compiled again: whatever is in them. */
-#include "model/recompiles.h"
-
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -8,6 +6,8 @@
 #include <string.h>
 
 #include <cmocka.h>
+
+#include "model/recompiles.h"
 
 static void add(struct recompiles *recompiles, const char *text)
 {
@@ -44,9 +44,8 @@ static void marks_of_another_form(void **state)
     static const char *const texts[] = {"f",    "f: ",   ": x", "f (", "f ()",
                                         "f (/", "f (a)", "",    ": "};
     struct recompiles all = {0};
-    for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++) {
+    for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++)
         add(&all, texts[i]);
-    }
     recompiles_add(&all, (struct ss_text){NULL, 0});
     check(&all.function[0], "f", 4, ""); /* also without a file */
     check(&all.function[1], "", 4, "");

@@ -42,8 +42,8 @@ static struct resources start(void)
     return resources;
 }
 
-static struct resource_answer ask(const struct resources *resources, size_t row,
-                                  int64_t from_ns, int64_t to_ns)
+static struct resource_answer ask(const struct resources *resources, size_t row, int64_t from_ns,
+                                  int64_t to_ns)
 {
     return resources_ask(resources->sets, resources->sets->rows[row], from_ns, to_ns);
 }
@@ -63,12 +63,10 @@ static void totals_keep_their_sums(void **state)
                              SS_COUNTER_ID_TREE_CPU);
             used += (double)step * (k < 1000 ? 1 : 0.25);
         }
-        const struct resource_answer all =
-            ask(&resources, 0, origin, origin + 2000 * step);
+        const struct resource_answer all = ask(&resources, 0, origin, origin + 2000 * step);
         assert_true(fabs(all.mean - 0.625) < 1e-9);
         assert_true(fabs(all.max - 1) < 1e-9 && fabs(all.min - 0.25) < 1e-9);
-        const struct resource_answer first =
-            ask(&resources, 0, origin, origin + 1000 * step);
+        const struct resource_answer first = ask(&resources, 0, origin, origin + 1000 * step);
         assert_true(fabs(first.mean - 1) < 0.02);
         assert_true(isnan(ask(&resources, 0, 0, origin - 1).mean));
         resources_release(&resources);
@@ -101,8 +99,7 @@ static void rare_looks_count_for_longer(void **state)
         put(&resources, GAUGE_NAME, time_ns, 1);
     for (; time_ns <= origin + 10000 * second; time_ns += 50 * second)
         put(&resources, GAUGE_NAME, time_ns, 0);
-    assert_true(fabs(ask(&resources, 0, origin, origin + 10000 * second).mean - 0.01) <
-                1e-6);
+    assert_true(fabs(ask(&resources, 0, origin, origin + 10000 * second).mean - 0.01) < 1e-6);
     resources_release(&resources);
 }
 
@@ -192,10 +189,8 @@ static void absent_is_not_zero(void **state)
 {
     (void)state;
     struct resources resources = start();
-    const struct ss_record denied = {.kind = SS_KIND_SYSTEM,
-                                     .name = GAUGE_NAME,
-                                     .time_ns = origin,
-                                     .flags = SS_SYSTEM_DENIED};
+    const struct ss_record denied = {
+        .kind = SS_KIND_SYSTEM, .name = GAUGE_NAME, .time_ns = origin, .flags = SS_SYSTEM_DENIED};
 
     assert_int_equal(resources_sample(&resources, 0, &denied), SS_COUNTER_ID_TREE_RSS);
     assert_int_equal(resources.sets->state[SS_COUNTER_ID_TREE_RSS], SS_SYSTEM_DENIED + 1);

@@ -1,12 +1,12 @@
 /* Rules of docs/step-model.md that the table of cases does not show. Times are in ns. */
-#include "support/script.h"
-
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
 
 #include <cmocka.h>
+
+#include "support/script.h"
 
 enum { TRAIN = SS_FLAG_TRAIN };
 
@@ -21,8 +21,7 @@ static unsigned plain(struct script *s, const char *text, unsigned stage)
 
 static unsigned optimizer(struct script *s, const char *object)
 {
-    return script_name(s, "step", SS_STAGE_OPTIMIZER, SS_ROLE_UPDATE, SS_SCOPE_NONE,
-                       object);
+    return script_name(s, "step", SS_STAGE_OPTIMIZER, SS_ROLE_UPDATE, SS_SCOPE_NONE, object);
 }
 
 static struct names names_of(struct script *s)
@@ -49,9 +48,8 @@ static void marks_win_over_updates_and_make_what_was_before_start_up(void **stat
     (void)state;
     struct script *s = script_new();
     struct names n = names_of(s);
-    for (int i = 0; i < 3; i++) {
+    for (int i = 0; i < 3; i++)
         batch(s, &n, n.adam);
-    }
     for (int i = 0; i < 6; i++) {
         script_point(s, SS_KIND_STEP, 16);
         batch(s, &n, n.adam);
@@ -115,9 +113,8 @@ static void perturbed_steps_are_in_the_books_only(void **state)
     script_span(s, n.setup, 0, 1);
     for (int i = 0; i < 10; i++) {
         batch(s, &n, n.adam);
-        if (i == 4) {
+        if (i == 4)
             script_span(s, n.forward, SS_FLAG_PERTURBED | SS_FLAG_FAILED, 1000);
-        }
     }
     script_span(s, n.data, SS_FLAG_FAILED, 1);
     const struct snapshot *snapshot = script_finish(s);
@@ -162,9 +159,8 @@ static void epochs_count_their_steps_and_evaluation(void **state)
     script_point(s, SS_KIND_LOOP_BEGIN, loop_name);
     for (uint64_t epoch = 0; epoch < 3; epoch++) {
         script_point(s, SS_KIND_EPOCH_BEGIN, epoch);
-        for (int i = 0; i < 4; i++) {
+        for (int i = 0; i < 4; i++)
             batch(s, &n, n.adam);
-        }
         script_span(s, evaluate, 0, 50);
         script_point(s, SS_KIND_EPOCH_END, 0);
         script_pass(s, 11);
@@ -219,9 +215,8 @@ static void of_replicas_the_lowest_rank_is_the_headline(void **state)
     for (uint32_t process = 1; process <= 2; process++) {
         script_process(s, process, 0);
         script_lane(s, process * 2 + 1);
-        for (int i = 0; i < 200; i++) {
+        for (int i = 0; i < 200; i++)
             batch(s, &n, n.adam);
-        }
         script_span(s, n.data, SS_FLAG_FAILED, 1);
     }
     const struct snapshot *snapshot = script_finish(s);
@@ -239,9 +234,8 @@ static void of_thousands_of_loops_the_longest_stay(void **state)
     unsigned fit = script_name(s, "fit", SS_STAGE_USER, SS_ROLE_LOOP, 0, "");
     for (int i = 0; i < 300; i++) {
         script_point(s, SS_KIND_LOOP_BEGIN, fit);
-        for (int k = 0; k < (i == 150 ? 20 : 3); k++) {
+        for (int k = 0; k < (i == 150 ? 20 : 3); k++)
             batch(s, &n, n.adam);
-        }
         script_point(s, SS_KIND_LOOP_END, 0);
     }
     const struct snapshot *snapshot = script_finish(s);
@@ -262,8 +256,7 @@ static void stages_that_are_more_than_their_step_are_an_error_of_ours(void **sta
         script_begin(s, n.forward, TRAIN);
         script_pass(s, 20);
         script_end(s, 0, 0);
-        script_begin(s, n.backward,
-                     0); /* a twin of the same 30 ns, as an append would make it */
+        script_begin(s, n.backward, 0); /* a twin of the same 30 ns, as an append would make it */
         script_pass(s, 30);
         script_end(s, 0, 0);
         script_pass(s, -30);
@@ -285,9 +278,8 @@ static void time_to_finish_comes_from_the_plan(void **state)
     unsigned fit = script_name(s, "fit", SS_STAGE_USER, SS_ROLE_LOOP, 0, "");
     script_plan(s, 300, 0, 0, 32);
     script_point(s, SS_KIND_LOOP_BEGIN, fit);
-    for (int i = 0; i < 100; i++) {
+    for (int i = 0; i < 100; i++)
         batch(s, &n, n.adam);
-    }
     script_point(s, SS_KIND_EPOCH_END, 0);
     const struct snap_loop *loop = &script_finish(s)->loops[0];
     assert_int_equal(loop->plan[0], 300);
@@ -304,9 +296,8 @@ static void a_plan_outlives_an_end_without_a_loop(void **state)
     struct names n = names_of(s);
     script_plan(s, 1000, 0, 0, 32);
     script_point(s, SS_KIND_LOOP_END, 0);
-    for (int i = 0; i < 20; i++) {
+    for (int i = 0; i < 20; i++)
         batch(s, &n, n.adam);
-    }
     assert_int_equal(script_finish(s)->loops[0].plan[0], 1000);
     script_free(s);
 }
@@ -320,13 +311,11 @@ static void a_plan_ends_with_its_loop(void **state)
     unsigned fit = script_name(s, "fit", SS_STAGE_USER, SS_ROLE_LOOP, 0, "");
     script_point(s, SS_KIND_LOOP_BEGIN, fit);
     script_plan(s, 10, 1, 10, 32);
-    for (int i = 0; i < 10; i++) {
+    for (int i = 0; i < 10; i++)
         batch(s, &n, n.adam);
-    }
     script_point(s, SS_KIND_LOOP_END, 0);
-    for (int i = 0; i < 20; i++) {
+    for (int i = 0; i < 20; i++)
         batch(s, &n, n.adam);
-    }
     const struct snapshot *snapshot = script_finish(s);
     assert_int_equal(snapshot->loop_count, 2);
     const struct snap_loop *by_hand = &snapshot->loops[0]; /* the longer one */
@@ -354,9 +343,8 @@ static void an_iterator_that_ends_ahead_of_its_batches_ends_no_step(void **state
             script_span(s, log, 0, 1);
             script_span(s, n.forward, TRAIN, 20);
             script_span(s, n.backward, 0, 30);
-            if (i % 2 == 1) {
+            if (i % 2 == 1)
                 script_span(s, n.adam, 0, 5);
-            }
         }
     }
     const struct snapshot *snapshot = script_finish(s);
@@ -379,9 +367,8 @@ static void an_update_after_the_loop_takes_the_batches_that_are_left(void **stat
             script_span(s, n.data, 0, 10);
             script_span(s, n.forward, TRAIN, 20);
             script_span(s, n.backward, 0, 30);
-            if (i == 1) {
+            if (i == 1)
                 script_span(s, n.adam, 0, 5);
-            }
         }
         script_span(s, n.data, SS_FLAG_FAILED, 1);
         script_span(s, n.adam, 0, 5);

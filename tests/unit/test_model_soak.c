@@ -1,14 +1,17 @@
-/* A hundred million spans, of 8 processes with a loader thread each, 200 callbacks and an evaluation
- * after each epoch: the memory that the model takes stays below 200 MB, and its books close. */
-#include "support/script.h"
-
+/* A hundred million spans, of 8 processes with a loader thread each, 200 callbacks and an
+ * evaluation after each epoch: the memory that the model takes stays below 200 MB, and its books
+ * close. */
 #include <setjmp.h>
 #include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include <cmocka.h>
+
+#include "support/script.h"
 
 enum {
     PROCESSES = 8,
@@ -46,14 +49,12 @@ static void intern(struct script *s, struct names *names)
     names->forward = script_name(s, "forward", SS_STAGE_FORWARD, 0, 0, "Net");
     names->layer = script_name(s, "layer", SS_STAGE_USER, 0, 0, "");
     names->backward = script_name(s, "backward", SS_STAGE_BACKWARD, 0, 0, "");
-    names->update =
-        script_name(s, "update", SS_STAGE_OPTIMIZER, SS_ROLE_UPDATE, 0, "Adam");
+    names->update = script_name(s, "update", SS_STAGE_OPTIMIZER, SS_ROLE_UPDATE, 0, "Adam");
     names->produce = script_name(s, "produce", SS_STAGE_PRODUCE, 0, 0, "");
     names->validate = script_name(s, "validate", SS_STAGE_EVAL, 0, 0, "");
     for (int i = 0; i < CALLBACKS; i++) {
         snprintf(text[i], sizeof text[i], "callback %d", i);
-        names->callback[i] =
-            script_name(s, text[i], SS_STAGE_CALLBACK, 0, SS_SCOPE_BATCH_END, "");
+        names->callback[i] = script_name(s, text[i], SS_STAGE_CALLBACK, 0, SS_SCOPE_BATCH_END, "");
     }
 }
 
@@ -71,19 +72,16 @@ static void one_step(struct script *s, const struct names *names, int64_t number
     script_span(s, names->callback[number % CALLBACKS], 0, 100 + jitter);
 }
 
-static void one_turn(struct script *s, const struct names *names, uint32_t process,
-                     int64_t number)
+static void one_turn(struct script *s, const struct names *names, uint32_t process, int64_t number)
 {
     script_process(s, process, (int)process);
     script_lane(s, 2 * process + 2);
     script_span(s, names->produce, SS_FLAG_PRODUCER, 1000);
     script_lane(s, 2 * process + 1);
-    if (number % STEPS_AN_EPOCH == 0) {
+    if (number % STEPS_AN_EPOCH == 0)
         script_point(s, SS_KIND_EPOCH_BEGIN, (uint64_t)(number / STEPS_AN_EPOCH));
-    }
-    for (int i = 0; i < STEPS_A_TURN; i++) {
+    for (int i = 0; i < STEPS_A_TURN; i++)
         one_step(s, names, number + i);
-    }
     if ((number + STEPS_A_TURN) % STEPS_AN_EPOCH == 0) {
         script_point(s, SS_KIND_EPOCH_END, 0);
         script_span(s, names->validate, 0, 100000);
@@ -97,15 +95,13 @@ static void a_hundred_million_spans_take_little_memory(void **state)
     struct names names;
     int64_t number = 0, most = 0;
 
-    for (uint32_t i = 0; i < PROCESSES; i++) {
+    for (uint32_t i = 0; i < PROCESSES; i++)
         script_process(s, i, (int)i);
-    }
     intern(s, &names);
     const int64_t before = anonymous_bytes();
     while (number * SPANS_A_STEP * PROCESSES < SPANS) {
-        for (uint32_t i = 0; i < PROCESSES; i++) {
+        for (uint32_t i = 0; i < PROCESSES; i++)
             one_turn(s, &names, i, number);
-        }
         number += STEPS_A_TURN;
         if (number % STEPS_AN_EPOCH == 0) {
             const int64_t now = anonymous_bytes() - before;

@@ -1,4 +1,4 @@
-/* Which files, segments and lane blocks count: docs/format.md 8.1 to 8.4. */
+/* Which files, segments and lane blocks count: format 8.1 to 8.4. */
 #include <dirent.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -147,8 +147,7 @@ static void a_last_segment_without_room_for_its_header_is_lost(void **state)
     synth_span(synth, 1, 0, 2000, 3000);
     synth_cut(synth, SEGMENT + 63);
     struct ss_run *const run = reading_open(synth);
-    const struct ss_loss loss = {
-        .kind = SS_LOSS_TRUNCATED, .offset = SEGMENT, .bytes = 63};
+    const struct ss_loss loss = {.kind = SS_LOSS_TRUNCATED, .offset = SEGMENT, .bytes = 63};
     reading_expect_losses(run, &loss, 1);
     ss_run_close(run);
     synth_free(synth);
@@ -164,8 +163,7 @@ static void segments_that_are_not_in_use_are_no_loss(void **state)
     synth_span(synth, 1, 0, 2000, 3000);
     synth_segment(synth, 1)->lease = 0; /* kind 2, not handed out */
     synth_free_segment(synth);
-    memset(synth_bytes(synth) + 3 * SEGMENT, 0,
-           64); /* never touched: what follows is old */
+    memset(synth_bytes(synth) + 3 * SEGMENT, 0, 64); /* never touched: what follows is old */
     memset(synth_bytes(synth) + 3 * SEGMENT + 64, 7, 64);
     struct ss_run *const run = reading_open(synth);
     assert_int_equal(reading_count(run), 0);
@@ -177,8 +175,7 @@ static void segments_that_are_not_in_use_are_no_loss(void **state)
 static void a_segment_header_that_makes_no_sense_loses_the_segment(void **state)
 {
     (void)state;
-    const struct ss_segment_header good = {
-        SS_SEGMENT_MAGIC, SS_SEGMENT_RECORDS, 1, 1, 1, 0, {0}};
+    const struct ss_segment_header good = {SS_SEGMENT_MAGIC, SS_SEGMENT_RECORDS, 1, 1, 1, 0, {0}};
     struct ss_segment_header bad[7];
 
     for (size_t i = 0; i < 7; i++)
@@ -199,8 +196,7 @@ static void a_segment_header_that_makes_no_sense_loses_the_segment(void **state)
         *synth_segment(synth, 1) = bad[i];
         synth_cut(synth, SEGMENT + 200);
         struct ss_run *const run = reading_open(synth);
-        const struct ss_loss loss = {
-            .kind = SS_LOSS_HEADER, .offset = SEGMENT, .bytes = 200};
+        const struct ss_loss loss = {.kind = SS_LOSS_HEADER, .offset = SEGMENT, .bytes = 200};
         reading_expect_losses(run, &loss, 1);
         assert_int_equal(reading_count(run), 0);
         ss_run_close(run);
@@ -217,8 +213,7 @@ static void the_second_directory_of_the_same_lanes_is_lost(void **state)
     synth_span(synth, 14, 0, 2000, 4000); /* segment 2 */
     ((struct ss_segment_header *)(void *)(synth_bytes(synth) + 2 * SEGMENT))->lane = 7;
     struct ss_run *run = reading_open(synth);
-    const struct ss_loss second = {
-        .kind = SS_LOSS_HEADER, .offset = 2 * SEGMENT, .bytes = SEGMENT};
+    const struct ss_loss second = {.kind = SS_LOSS_HEADER, .offset = 2 * SEGMENT, .bytes = SEGMENT};
     reading_expect_losses(run, &second, 1);
     assert_int_equal(reading_count(run), 1);
     ss_run_close(run);
@@ -276,9 +271,8 @@ static void a_lane_block_that_makes_no_sense_is_lost(void **state)
     synth_block(synth, 2)->lane = 5;
     synth_block(synth, 3)->magic = 0; /* never used */
     struct ss_run *const run = reading_open(synth);
-    const struct ss_loss losses[] = {
-        {.kind = SS_LOSS_HEADER, .offset = 2 * BLOCK, .bytes = BLOCK},
-        {.kind = SS_LOSS_HEADER, .offset = 3 * BLOCK, .bytes = BLOCK}};
+    const struct ss_loss losses[] = {{.kind = SS_LOSS_HEADER, .offset = 2 * BLOCK, .bytes = BLOCK},
+                                     {.kind = SS_LOSS_HEADER, .offset = 3 * BLOCK, .bytes = BLOCK}};
     reading_expect_losses(run, losses, 2);
     assert_int_equal(ss_run_lanes(run), 1);
     ss_run_close(run);

@@ -90,8 +90,7 @@ static void follow_writers(struct own_run *own, struct follower *follower)
     follower->cursor = ss_cursor_new(follower->run, SS_ALL_LANES);
     for (size_t i = 0; i < WRITERS; i++) {
         writers[i] = (struct writer){.own = own, .running = &running};
-        assert_int_equal(
-            pthread_create(&writers[i].thread, NULL, write_spans, &writers[i]), 0);
+        assert_int_equal(pthread_create(&writers[i].thread, NULL, write_spans, &writers[i]), 0);
     }
     while (atomic_load(&running) > 0)
         follow(follower);

@@ -39,7 +39,7 @@ static int start(void **state)
     return 0;
 }
 
-static int stop(void **state)
+static int finish(void **state)
 {
     struct live *const live = *state;
 
@@ -243,8 +243,7 @@ static void times_of_a_followed_run_are_those_of_a_fresh_one(void **state)
     live->run = ss_run_open(live->dir, NULL);
     for (uint64_t i = 1; i <= 40; i++) {
         synth_span(live->synth, 1, 0, 1000 + i * 900, 1500 + i * 1000);
-        synth_calibration(live->synth, 1000 + i * 1000, (int64_t)(1000 + i * (500 + i)),
-                          0);
+        synth_calibration(live->synth, 1000 + i * 1000, (int64_t)(1000 + i * (500 + i)), 0);
         synth_beat(live->synth, 1500 + i * 1000, (int64_t)(1300 + i * (500 + i)));
         assert_int_equal(synth_write(live->synth, live->dir, file_name), 0);
         assert_int_equal(ss_run_refresh(live->run), 0);
@@ -287,8 +286,7 @@ static void young_records_wait_until_a_refresh_when_merged(void **state)
     add_steps(live, 1, 0, 1);
     add_steps(live, 2, 20000000000, 1);
     open_live(live);
-    struct ss_cursor *const lane =
-        ss_cursor_new(live->run, reading_lane(live->run, 0, 2));
+    struct ss_cursor *const lane = ss_cursor_new(live->run, reading_lane(live->run, 0, 2));
     struct ss_cursor *const merged = ss_cursor_new(live->run, SS_ALL_LANES);
     expect_step(lane, 20000000000); /* nobody to overtake */
     expect_step(merged, 0);
@@ -397,11 +395,8 @@ static void a_segment_that_changes_hands_is_read_as_what_it_is(void **state)
     synth_give_up(live->synth, 1, 1);
     struct ss_segment_header *const segment =
         (struct ss_segment_header *)(void *)(synth_bytes(live->synth) + SS_SEGMENT_BYTES);
-    *segment = (struct ss_segment_header){.magic = SS_SEGMENT_MAGIC,
-                                          .kind = SS_SEGMENT_RECORDS,
-                                          .lane = 2,
-                                          .seq = 1,
-                                          .lease = 77};
+    *segment = (struct ss_segment_header){
+        .magic = SS_SEGMENT_MAGIC, .kind = SS_SEGMENT_RECORDS, .lane = 2, .seq = 1, .lease = 77};
     const struct ss_rec_point step = {
         {.kind = SS_KIND_STEP, .units = 1}, live->past + 90001, 90001, 0};
     memcpy((uint8_t *)segment + SS_SEGMENT_HEADER_BYTES, &step, sizeof step);
@@ -571,12 +566,11 @@ static void make_process(struct live *live, pid_t pid, char letter)
         const int fd = open(path, O_RDONLY);
         assert_true(read(fd, text, sizeof text - 1) > 0);
         close(fd);
-        assert_int_equal(
-            sscanf(strrchr(text, ')'),
-                   ") %c %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s "
-                   "%*s %*s %*s %*s %*s %llu",
-                   &found, &start),
-            2);
+        assert_int_equal(sscanf(strrchr(text, ')'),
+                                ") %c %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s "
+                                "%*s %*s %*s %*s %*s %llu",
+                                &found, &start),
+                         2);
     }
     header->pid = (uint32_t)pid;
     header->process_start = start;
@@ -604,7 +598,7 @@ static void a_stopped_process_lives_and_a_zombie_does_not(void **state)
     waitpid(pid, NULL, 0);
 }
 
-#define LIVE_TEST(name) cmocka_unit_test_setup_teardown(name, start, stop)
+#define LIVE_TEST(name) cmocka_unit_test_setup_teardown(name, start, finish)
 
 int main(void)
 {

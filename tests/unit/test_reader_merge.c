@@ -1,4 +1,4 @@
-/* Records of all lanes in the order of time: docs/format.md 8.7. */
+/* Records of all lanes in the order of time: format 8.7. */
 #include <malloc.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -109,8 +109,7 @@ static struct synth *many_lanes(uint32_t lanes, uint32_t records)
 
     for (uint32_t i = 0; i < records; i++)
         for (uint32_t lane = 1; lane <= lanes; lane++)
-            synth_point(synth, lane, SS_KIND_STEP, 0, 2000 + (uint64_t)i * lanes + lane,
-                        lane);
+            synth_point(synth, lane, SS_KIND_STEP, 0, 2000 + (uint64_t)i * lanes + lane, lane);
     return synth;
 }
 

@@ -1,4 +1,4 @@
-/* Spans that were open at the end, and how a process ended: docs/format.md 8.8 and
+/* Spans that were open at the end, and how a process ended: format 8.8 and
  * 8.9. */
 #include <stdlib.h>
 #include <string.h>
@@ -81,8 +81,7 @@ static void open_spans_end_not_before_the_last_record(void **state)
     struct ss_record r[6];
 
     synth_span(synth, 1, 0, 4500, 9500);
-    synth_span(synth, 1, 0, 4500,
-               4600); /* appended: the last record, but not the latest */
+    synth_span(synth, 1, 0, 4500, 4600); /* appended: the last record, but not the latest */
     struct ss_run *const run = reading_open(synth);
     assert_int_equal(reading_of(run, 1, r, 6), 6);
     assert_int_equal(r[3].end_ns, 9500);
@@ -156,8 +155,7 @@ static void a_stack_deeper_than_it_can_be_is_lost(void **state)
     reading_expect_losses(run, &loss, 1);
     ss_run_close(run);
     for (uint32_t i = 1; i < 64; i++)
-        synth_block(synth, 1)->open[i] =
-            (struct ss_open_span){2000, {.kind = SS_KIND_SPAN}};
+        synth_block(synth, 1)->open[i] = (struct ss_open_span){2000, {.kind = SS_KIND_SPAN}};
     synth_block(synth, 1)->depth = 63;
     run = reading_open(synth);
     assert_int_equal(reading_of(run, 1, &record, 1), 64);

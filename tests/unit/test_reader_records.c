@@ -1,4 +1,4 @@
-/* What the records of a lane are and which of them count: docs/format.md 5, 8.5 and
+/* What the records of a lane are and which of them count: format 5, 8.5 and
  * 8.6. */
 #include <stdlib.h>
 #include <string.h>
@@ -27,14 +27,10 @@ static void a_span_has_all_its_fields(void **state)
     (void)state;
     struct synth *const synth = synth_new();
     const struct ss_rec_span span = {
-        {SS_KIND_SPAN, 1, 3, SS_FLAG_TRAIN | SS_FLAG_FAILED, 2, SS_NEST_OPEN | 9},
-        2000,
-        2500,
-        -7};
+        {SS_KIND_SPAN, 1, 3, SS_FLAG_TRAIN | SS_FLAG_FAILED, 2, SS_NEST_OPEN | 9}, 2000, 2500, -7};
     struct ss_record record;
 
-    synth_name(synth, 3, "fwd", SS_STAGE_FORWARD, SS_ROLE_UPDATE, SS_SCOPE_BATCH_END,
-               "Net");
+    synth_name(synth, 3, "fwd", SS_STAGE_FORWARD, SS_ROLE_UPDATE, SS_SCOPE_BATCH_END, "Net");
     synth_full_span(synth, 1, &span);
     struct ss_run *const run = reading_open(synth);
     assert_int_equal(reading_of(run, 1, &record, 1), 1);
@@ -131,8 +127,7 @@ static void the_control_lane_gives_names_infos_and_calibrations(void **state)
     struct synth *const synth = synth_new();
     struct ss_record r[3];
 
-    synth_name(synth, 2, "loss", SS_STAGE_USER, SS_ROLE_EPOCH, SS_SCOPE_TRAIN_END,
-               "Adam#2");
+    synth_name(synth, 2, "loss", SS_STAGE_USER, SS_ROLE_EPOCH, SS_SCOPE_TRAIN_END, "Adam#2");
     synth_info(synth, "command", "python x.py");
     synth_calibration(synth, 1200, 1200, 987654321);
     struct ss_run *const run = reading_open(synth);
@@ -143,8 +138,7 @@ static void the_control_lane_gives_names_infos_and_calibrations(void **state)
     assert_int_equal(r[0].stage, SS_STAGE_USER);
     assert_int_equal(r[0].role, SS_ROLE_EPOCH);
     assert_int_equal(r[0].scope, SS_SCOPE_TRAIN_END);
-    assert_true(text_is(r[1].u.text.a, "command") &&
-                text_is(r[1].u.text.b, "python x.py"));
+    assert_true(text_is(r[1].u.text.a, "command") && text_is(r[1].u.text.b, "python x.py"));
     assert_int_equal(r[2].u.clocks[0], 1200);
     assert_int_equal(r[2].u.clocks[1], 987654321);
     assert_int_equal(r[2].u.clocks[2], 40);
@@ -592,7 +586,8 @@ static void every_word_has_a_text(void **state)
     assert_string_equal(ss_kind_text(SS_KIND_LOST), "lost");
     assert_string_equal(ss_kind_text(0), "unknown");
     assert_string_equal(ss_flag_text(8), "unfinished");
-    assert_string_equal(ss_flag_text(9), "unknown");
+    assert_string_equal(ss_flag_text(9), "sampled");
+    assert_string_equal(ss_flag_text(10), "unknown");
 }
 
 int main(void)

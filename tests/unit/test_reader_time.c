@@ -1,4 +1,4 @@
-/* Ticks to nanoseconds: docs/format.md section 6. */
+/* Ticks to nanoseconds: format 6. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -232,8 +232,7 @@ static void a_time_before_the_first_point_lies_on_the_first_line(void **state)
 }
 
 /* A calibration a second, on a clock of 1 GHz; the last one is `off` ns off the line. */
-static const struct ss_process *clock_with(struct synth *synth, int64_t off,
-                                           struct ss_run **run)
+static const struct ss_process *clock_with(struct synth *synth, int64_t off, struct ss_run **run)
 {
     synth_header(synth)->ticks_per_s = 1000000000;
     for (int64_t s = 1; s <= 5; s++)

@@ -20,8 +20,7 @@ enum {
     STAGES = 3
 };
 
-static const enum ss_stage STAGE[STAGES] = {SS_STAGE_DATA, SS_STAGE_FORWARD,
-                                            SS_STAGE_USER};
+static const enum ss_stage STAGE[STAGES] = {SS_STAGE_DATA, SS_STAGE_FORWARD, SS_STAGE_USER};
 
 struct writer {
     pthread_t thread;
@@ -55,8 +54,7 @@ static void *write_spans(void *argument)
 }
 
 /* What was read, given up and lost is what was recorded: for each stage, and in all. */
-static void check_counts(const struct own_run *own, const struct writer *writers,
-                         size_t count)
+static void check_counts(const struct own_run *own, const struct writer *writers, size_t count)
 {
     const struct ss_process *process = ss_run_process(own->run, 0);
     uint64_t all = 0;
@@ -68,8 +66,7 @@ static void check_counts(const struct own_run *own, const struct writer *writers
         for (size_t lane = 0; lane < ss_run_lanes(own->run); lane++)
             found += ss_run_lane(own->run, lane)->lost_by_stage[STAGE[k]];
         for (size_t i = 0; i < own->count; i++)
-            found +=
-                own->records[i].kind == SS_KIND_SPAN && own->records[i].stage == STAGE[k];
+            found += own->records[i].kind == SS_KIND_SPAN && own->records[i].stage == STAGE[k];
         assert_int_equal(found, recorded);
         all += process->reused_by_stage[STAGE[k]];
     }
@@ -123,8 +120,7 @@ static void nothing_is_lost_without_a_trace_when_threads_flood_the_cap(void **st
     for (int i = 0; i < WRITERS; i++) {
         writers[i] = (struct writer){.own = own, .spans = SPANS};
         name_stages(&writers[i]);
-        assert_int_equal(
-            pthread_create(&writers[i].thread, NULL, write_spans, &writers[i]), 0);
+        assert_int_equal(pthread_create(&writers[i].thread, NULL, write_spans, &writers[i]), 0);
     }
     for (int i = 0; i < WRITERS; i++)
         pthread_join(writers[i].thread, NULL);

@@ -39,10 +39,10 @@ static void record_a_loop(struct own_run *own, ss_name fit, ss_name loss)
 static void a_training_loop_comes_back_in_order(void **state)
 {
     struct own_run *own = *state;
-    static const uint8_t expected[] = {
-        SS_KIND_THREAD_BEGIN, SS_KIND_PLAN,     SS_KIND_LOOP_BEGIN, SS_KIND_EPOCH_BEGIN,
-        SS_KIND_STEP,         SS_KIND_COUNTER,  SS_KIND_MARK,       SS_KIND_SPAN,
-        SS_KIND_EPOCH_END,    SS_KIND_LOOP_END, SS_KIND_THREAD_END};
+    static const uint8_t expected[] = {SS_KIND_THREAD_BEGIN, SS_KIND_PLAN,      SS_KIND_LOOP_BEGIN,
+                                       SS_KIND_EPOCH_BEGIN,  SS_KIND_STEP,      SS_KIND_COUNTER,
+                                       SS_KIND_MARK,         SS_KIND_SPAN,      SS_KIND_EPOCH_END,
+                                       SS_KIND_LOOP_END,     SS_KIND_THREAD_END};
 
     record_a_loop(own, name_of("fit", SS_STAGE_USER), name_of("loss", SS_STAGE_OTHER));
 
@@ -50,8 +50,7 @@ static void a_training_loop_comes_back_in_order(void **state)
     ss_ns before = ss_run_process(own->run, 0)->start_ns;
     for (size_t i = 0; i < sizeof expected; i++) {
         const struct ss_record *record = &own->records[i];
-        const bool inside = record->kind == SS_KIND_STEP ||
-                            record->kind == SS_KIND_COUNTER ||
+        const bool inside = record->kind == SS_KIND_STEP || record->kind == SS_KIND_COUNTER ||
                             record->kind == SS_KIND_MARK;
         assert_int_equal(record->kind, expected[i]);
         assert_true(record->time_ns >= before);
@@ -85,8 +84,7 @@ static void a_training_loop_keeps_its_numbers(void **state)
 static void counters_keep_every_value(void **state)
 {
     struct own_run *own = *state;
-    const double values[] = {0.0,       -0.0,   INFINITY,
-                             -INFINITY, 5e-324, 1.7976931348623157e308};
+    const double values[] = {0.0, -0.0, INFINITY, -INFINITY, 5e-324, 1.7976931348623157e308};
     const size_t count = sizeof values / sizeof values[0];
 
     own_run_start(own, 0);
@@ -125,8 +123,8 @@ static void marks_of_any_length_come_back(void **state)
         text[lengths[i]] = '\0';
         own_run_check_text(own_run_get(own, SS_KIND_MARK, i)->u.text.a, text);
     }
-    own_run_check_text(
-        own_run_get(own, SS_KIND_MARK, sizeof lengths / sizeof lengths[0])->u.text.a, "");
+    own_run_check_text(own_run_get(own, SS_KIND_MARK, sizeof lengths / sizeof lengths[0])->u.text.a,
+                       "");
     assert_int_equal(own_run_count(own, SS_KIND_STEP), 1);
     free(text);
 }
@@ -194,8 +192,7 @@ static void records_outside_of_any_span_say_so(void **state)
     struct own_run *own = *state;
 
     own_run_start(own, 0);
-    const ss_name eval =
-        ss_intern("eval", SS_STAGE_EVAL, SS_ROLE_EVAL_CALL, SS_SCOPE_NONE, NULL);
+    const ss_name eval = ss_intern("eval", SS_STAGE_EVAL, SS_ROLE_EVAL_CALL, SS_SCOPE_NONE, NULL);
     ss_step(1);
     ss_begin(eval, SS_FLAG_EVAL);
     ss_step(2);
@@ -214,8 +211,7 @@ static void hooks_samples_and_windows_come_back(void **state)
 {
     struct own_run *own = *state;
     const uint32_t frames[] = {7, 8, 7};
-    const struct ss_rec_frame load = {
-        .id = 7, .line = 41, .traits = SS_FRAME_FOR, .body = 300};
+    const struct ss_rec_frame load = {.id = 7, .line = 41, .traits = SS_FRAME_FOR, .body = 300};
 
     assert_int_equal(notes_recording(), 0);
     assert_false(notes_frame(&load, "f", "a.py"));
@@ -239,8 +235,7 @@ static void hooks_samples_and_windows_come_back(void **state)
     assert_int_equal(sample->tid, 1234);
     assert_int_equal(sample->u.sample.frames, 3);
     assert_int_equal(own_run_get(own, SS_KIND_SAMPLE, 1)->u.sample.frames, 0);
-    assert_int_equal(own_run_get(own, SS_KIND_PERTURBED, 0)->u.arg,
-                     SS_PERTURBED_EXPERIMENT);
+    assert_int_equal(own_run_get(own, SS_KIND_PERTURBED, 0)->u.arg, SS_PERTURBED_EXPERIMENT);
 }
 
 int main(void)

@@ -85,8 +85,7 @@ static void status_says_what_is_going_on(void **state)
     ss_stop();
     assert_string_equal(ss_status(), "off");
     own_run_start(own, 0);
-    snprintf(expected, sizeof expected, "recording to %s/p-%ld-", own->dir,
-             (long)getpid());
+    snprintf(expected, sizeof expected, "recording to %s/p-%ld-", own->dir, (long)getpid());
     assert_memory_equal(ss_status(), expected, strlen(expected));
     own_run_stop(own);
     assert_string_equal(ss_status(), "off");
@@ -208,8 +207,7 @@ static void a_file_that_is_gone_is_an_error_that_status_tells(void **state)
 
     memset(text, 'n', sizeof text);
     own_run_start(own, 0);
-    assert_true(
-        own_run_catch_up(own)); /* so that it is this thread that finds the pool empty */
+    assert_true(own_run_catch_up(own)); /* so that it is this thread that finds the pool empty */
     own_run_clear(own);
     assert_int_equal(close_run_files(), 1);
     errno = ODD_ERRNO;
@@ -220,9 +218,8 @@ static void a_file_that_is_gone_is_an_error_that_status_tells(void **state)
         ss_end(0, 0);
     }
     assert_int_equal(errno, ODD_ERRNO);
-    assert_string_equal(ss_status(),
-                        "recording with losses: the file descriptor was closed by "
-                        "the program");
+    assert_string_equal(ss_status(), "recording with losses: the file descriptor was closed by "
+                                     "the program");
     ss_stop();
     assert_string_equal(ss_status(), "off");
 }
@@ -266,8 +263,7 @@ static void crew_start(struct crew *crew)
 {
     memset(crew, 0, sizeof *crew);
     for (int i = 0; i < THREADS; i++)
-        assert_int_equal(
-            pthread_create(&crew->threads[i], NULL, record_without_pause, crew), 0);
+        assert_int_equal(pthread_create(&crew->threads[i], NULL, record_without_pause, crew), 0);
 }
 
 static void crew_stop(struct crew *crew)
@@ -321,8 +317,7 @@ static void threads_go_on_in_the_next_recording(void **state)
                 counted[own->records[i].u.arg == round]++;
         assert_int_equal(counted[0], 0);
         /* The pool may be empty: they do not pause. */
-        assert_in_range(counted[1] + own_run_lost(own, 0), THREADS * SPANS_A_ROUND,
-                        UINT64_MAX);
+        assert_in_range(counted[1] + own_run_lost(own, 0), THREADS * SPANS_A_ROUND, UINT64_MAX);
         own_run_clear(own);
     }
     crew_stop(&crew);

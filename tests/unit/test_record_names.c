@@ -69,8 +69,8 @@ static void words_that_do_not_exist_become_the_first_of_their_list(void **state)
     struct own_run *own = *state;
 
     own_run_start(own, 0);
-    const ss_name odd = ss_intern("odd", (enum ss_stage)SS_STAGE_COUNT,
-                                  (enum ss_role)SS_ROLE_COUNT, (enum ss_scope)99, NULL);
+    const ss_name odd = ss_intern("odd", (enum ss_stage)SS_STAGE_COUNT, (enum ss_role)SS_ROLE_COUNT,
+                                  (enum ss_scope)99, NULL);
     own_run_stop(own);
 
     const struct ss_name_info *info = ss_run_name(own->run, 0, SS_NAME_ID(odd));
@@ -82,8 +82,8 @@ static void words_that_do_not_exist_become_the_first_of_their_list(void **state)
 static void names_interned_while_off_are_in_every_file(void **state)
 {
     struct own_run *own = *state;
-    const ss_name before = ss_intern("before", SS_STAGE_GC, SS_ROLE_JIT_CALL,
-                                     SS_SCOPE_EPOCH_BEGIN, "Adam#2");
+    const ss_name before =
+        ss_intern("before", SS_STAGE_GC, SS_ROLE_JIT_CALL, SS_SCOPE_EPOCH_BEGIN, "Adam#2");
 
     for (int i = 0; i < 2; i++) {
         own_run_start(own, 0);
@@ -120,8 +120,7 @@ static void long_names_are_cut_between_characters(void **state)
 
     for (size_t ahead = 0; ahead < 3; ahead++) {
         memset(text, 'n', sizeof text);
-        memcpy(text + LONGEST - 2 * ahead, "\xf0\x9f\x94\xa5",
-               4); /* a four-byte character */
+        memcpy(text + LONGEST - 2 * ahead, "\xf0\x9f\x94\xa5", 4); /* a four-byte character */
         text[sizeof text - 1] = '\0';
         names[ahead] = plain(text, text);
         assert_int_equal(plain(text, text), names[ahead]);
@@ -165,8 +164,7 @@ static void intern_a_crowd(struct own_run *own, struct crowd *crowd)
             crowd->folded = name;
     }
     crowd->folded_again = plain("one more", NULL);
-    crowd->folded_eval =
-        ss_intern("one more", SS_STAGE_EVAL, SS_ROLE_UPDATE, SS_SCOPE_NONE, "x");
+    crowd->folded_eval = ss_intern("one more", SS_STAGE_EVAL, SS_ROLE_UPDATE, SS_SCOPE_NONE, "x");
     crowd->old = plain("name 0", "crowd");
     crowd->count = names_count();
     ss_begin(crowd->folded_eval, 0);
@@ -179,8 +177,8 @@ static void beyond_65536_names_become_more(void **state)
 {
     struct own_run *own = *state;
     int status = -1;
-    struct crowd *crowd = mmap(NULL, sizeof *crowd, PROT_READ | PROT_WRITE,
-                               MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    struct crowd *crowd =
+        mmap(NULL, sizeof *crowd, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 
     assert_true(crowd != MAP_FAILED);
     const pid_t child = fork();

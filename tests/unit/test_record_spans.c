@@ -15,8 +15,7 @@ static ss_name name_of(const char *text, enum ss_stage stage)
     return ss_intern(text, stage, SS_ROLE_NONE, SS_SCOPE_NONE, NULL);
 }
 
-static void check_span(const struct ss_record *span, ss_name name, unsigned depth,
-                       unsigned nest)
+static void check_span(const struct ss_record *span, ss_name name, unsigned depth, unsigned nest)
 {
     assert_int_equal(span->name, SS_NAME_ID(name));
     assert_int_equal(span->depth, depth);
@@ -29,8 +28,7 @@ static void a_span_has_its_name_flags_and_argument(void **state)
     struct own_run *own = *state;
 
     own_run_start(own, 0);
-    const ss_name data =
-        ss_intern("next", SS_STAGE_DATA, SS_ROLE_NONE, SS_SCOPE_NONE, "It#2");
+    const ss_name data = ss_intern("next", SS_STAGE_DATA, SS_ROLE_NONE, SS_SCOPE_NONE, "It#2");
     ss_begin(data, SS_FLAG_TRAIN);
     ss_end(SS_FLAG_FAILED, -7);
     ss_begin(0, 0);
@@ -195,8 +193,7 @@ static void what_begins_after_a_switch_is_inside_the_new_span(void **state)
     own_run_stop(own);
 
     check_span(own_run_span(own, 0), eval, 0, 0);
-    check_span(own_run_span(own, 1), leaf, 1,
-               SS_NEST_OPEN | SS_NEST_OPAQUE | SS_STAGE_DATA);
+    check_span(own_run_span(own, 1), leaf, 1, SS_NEST_OPEN | SS_NEST_OPAQUE | SS_STAGE_DATA);
     check_span(own_run_span(own, 2), data, 0, 0);
     check_span(own_run_span(own, 3), leaf, 1,
                SS_NEST_OPEN | SS_NEST_OPAQUE | SS_NEST_CLOSED | SS_STAGE_EVAL);
@@ -232,7 +229,7 @@ static void an_appended_span_keeps_its_times(void **state)
     assert_true(appended->end_ns <= own_run_span(own, 3)->start_ns);
 }
 
-/* Readers take times outside of the recording, or the wrong way round, for damage. */
+/* Readers take times outside the recording, or the wrong way round, for damage. */
 static void times_of_an_appended_span_are_put_right(void **state)
 {
     struct own_run *own = *state;
@@ -256,8 +253,7 @@ static void times_of_an_appended_span_are_put_right(void **state)
     for (size_t i = 0; i < 7; i++) {
         const struct ss_record *span = own_run_span(own, i);
         assert_int_equal(span->u.arg, i + 1);
-        assert_true(span->start_ns >= process->start_ns &&
-                    span->start_ns <= span->end_ns);
+        assert_true(span->start_ns >= process->start_ns && span->start_ns <= span->end_ns);
         assert_true(span->end_ns <= process->end_ns);
     }
     assert_true(own_run_span(own, 0)->start_ns == process->start_ns);

@@ -59,8 +59,8 @@ static void *leave_spans_open(void *argument)
 static void a_thread_takes_over_the_lane_of_one_that_ended(void **state)
 {
     struct own_run *own = *state;
-    static const uint8_t kinds[] = {SS_KIND_THREAD_BEGIN, SS_KIND_SPAN, SS_KIND_SPAN,
-                                    SS_KIND_SPAN, SS_KIND_THREAD_END};
+    static const uint8_t kinds[] = {SS_KIND_THREAD_BEGIN, SS_KIND_SPAN, SS_KIND_SPAN, SS_KIND_SPAN,
+                                    SS_KIND_THREAD_END};
     struct worker workers[2] = {{.number = 0}, {.number = 1}};
 
     own_run_start(own, 0);
@@ -143,8 +143,7 @@ static struct worker *start_waiting_threads(size_t count, pthread_barrier_t *bar
     return workers;
 }
 
-static void join_waiting_threads(struct worker *workers, size_t count,
-                                 pthread_barrier_t *barrier)
+static void join_waiting_threads(struct worker *workers, size_t count, pthread_barrier_t *barrier)
 {
     pthread_barrier_wait(barrier);
     for (size_t i = 0; i < count; i++)

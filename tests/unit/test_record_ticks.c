@@ -31,8 +31,7 @@ int prctl(int option, ...)
     return (int)syscall(SYS_prctl, option, first, 0L, 0L, 0L);
 }
 
-static _Atomic int
-    stalls; /* every so many readings, a thread other than the first is held up */
+static _Atomic int stalls; /* every so many readings, a thread other than the first is held up */
 enum { STALL_NS = 200000 };
 
 static int64_t raw_ns(void)
@@ -112,16 +111,15 @@ static struct beat next_beat(const struct own_run *own)
     assert_true(own_run_catch_up(own));
     do {
         beats = __atomic_load_n(&own->header->beats, __ATOMIC_ACQUIRE);
-        beat.ticks =
-            __atomic_load_n(&own->header->beat[beats & 1].ticks, __ATOMIC_ACQUIRE);
-        beat.raw_ns =
-            __atomic_load_n(&own->header->beat[beats & 1].raw_ns, __ATOMIC_ACQUIRE);
+        beat.ticks = __atomic_load_n(&own->header->beat[beats & 1].ticks, __ATOMIC_ACQUIRE);
+        beat.raw_ns = __atomic_load_n(&own->header->beat[beats & 1].raw_ns, __ATOMIC_ACQUIRE);
     } while (__atomic_load_n(&own->header->beats, __ATOMIC_RELAXED) != beats);
     return beat;
 }
 
 /* The last beat is one of the two points that times in the last second of a killed process are
- * reckoned from: it must be right even if the helper thread was held up while it read the clocks. */
+ * reckoned from: it must be right even if the helper thread was held up while it read the
+ * clocks. */
 static void a_beat_is_right_even_if_its_thread_is_held_up(void **state)
 {
     struct own_run *own = *state;
@@ -200,10 +198,10 @@ int main(void)
         cmocka_unit_test(a_pair_lies_between_two_readings),
         cmocka_unit_test(a_rate_needs_two_times),
         OWN_RUN_TEST(a_beat_is_right_even_if_its_thread_is_held_up),
-        cmocka_unit_test_setup_teardown(without_the_counter_ticks_are_nanoseconds,
-                                        forbid_counter, allow_counter),
-        cmocka_unit_test_setup_teardown(without_the_counter_all_is_recorded_too,
-                                        forbid_counter, allow_counter),
+        cmocka_unit_test_setup_teardown(without_the_counter_ticks_are_nanoseconds, forbid_counter,
+                                        allow_counter),
+        cmocka_unit_test_setup_teardown(without_the_counter_all_is_recorded_too, forbid_counter,
+                                        allow_counter),
     };
 
     return cmocka_run_group_tests_name("ticks", tests, NULL, NULL);

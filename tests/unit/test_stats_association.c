@@ -9,16 +9,14 @@ static void wander(double *x, size_t count, double likeness, struct random *rand
 {
     x[0] = random_normal(random);
     for (size_t i = 1; i < count; i++)
-        x[i] =
-            likeness * x[i - 1] + sqrt(1 - likeness * likeness) * random_normal(random);
+        x[i] = likeness * x[i - 1] + sqrt(1 - likeness * likeness) * random_normal(random);
 }
 
 static void rho_is_that_of_ranks(void **state)
 {
     (void)state;
-    const double x[] = {1, 2, 3, 4, 5}, rises[] = {1, 10, 11, 90, 1000},
-                 falls[] = {9, 7, 5, 3, 1}, flat[] = {2, 2, 2, 2, 2},
-                 others[] = {2, 1, 4, 3, 5};
+    const double x[] = {1, 2, 3, 4, 5}, rises[] = {1, 10, 11, 90, 1000}, falls[] = {9, 7, 5, 3, 1},
+                 flat[] = {2, 2, 2, 2, 2}, others[] = {2, 1, 4, 3, 5};
 
     assert_near(association_rho(x, rises, 5), 1, 1e-12);
     assert_near(association_rho(x, falls, 5), -1, 1e-12);

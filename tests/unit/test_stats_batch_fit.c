@@ -1,8 +1,7 @@
 /* stats/batch_fit: what a step costs, and what a sample adds. */
-#include "test_stats_support.h"
-
 #include "stats/batch_fit.h"
 #include "stats/robust.h"
+#include "test_stats_support.h"
 
 /* Sizes 4, 8, ...: max(floor, fixed + each * size), each off by up to `noise`. */
 static size_t make(struct batch_point *points, size_t count, double fixed, double each,
@@ -13,8 +12,8 @@ static size_t make(struct batch_point *points, size_t count, double fixed, doubl
     for (size_t i = 0; i < count; i++) {
         const double size = (double)(4u << i);
         const double time = fmax(floor_ns, fixed + each * size);
-        points[i] = (struct batch_point){
-            size, time * (1 + noise * (2 * random_uniform(&random) - 1)), 0};
+        points[i] =
+            (struct batch_point){size, time * (1 + noise * (2 * random_uniform(&random) - 1)), 0};
     }
     return count;
 }
@@ -44,7 +43,7 @@ static void seven_sizes_are_a_model(void **state)
     assert_near(fit.each_ns, 2e4, 1e3);
 }
 
-/* The rule book's own case: max(9, 1 + 0.125 size). Without the knee the line is 36 % off. */
+/* A floor (method 6.1): max(9, 1 + 0.125 size). Without the knee the line is 36 % off. */
 static void a_floor_is_told_from_a_line(void **state)
 {
     struct batch_point points[7];
@@ -99,7 +98,8 @@ static void times_may_fall_within_their_errors(void **state)
     assert_false(batch_fit_find(falling, 2, &fit));
 }
 
-/* A loop of 60 steps that resemble their neighbours, some of them spikes, which is off by 2 % as a whole. */
+/* A loop of 60 steps that resemble their neighbours, some of them spikes, which is off by 2 % as a
+ * whole. */
 static struct batch_point measure(struct random *random, double size)
 {
     enum { STEPS = 60 };
@@ -114,8 +114,7 @@ static struct batch_point measure(struct random *random, double size)
     const double median = robust_median(times, STEPS, scratch);
     const double mad = robust_sigma(times, STEPS, median, scratch) / 1.4826;
     return (struct batch_point){
-        size, median,
-        batch_fit_error(median, mad, STEPS, interval_mean(times, STEPS, scratch))};
+        size, median, batch_fit_error(median, mad, STEPS, interval_mean(times, STEPS, scratch))};
 }
 
 static struct interval simulate(struct random *random, const double *sizes, size_t count)
@@ -160,8 +159,7 @@ static void the_interval_has_the_truth(void **state)
     assert_near(of_near, 0.92, 0.07);
     assert_near(of_some, 0.92, 0.07);
     assert_near(of_many, 0.92, 0.07);
-    assert_true(wide_near >
-                8 * wide_far); /* the slope of sizes that are near is not known well */
+    assert_true(wide_near > 8 * wide_far); /* the slope of sizes that are near is not known well */
 }
 
 int main(void)

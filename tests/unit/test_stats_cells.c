@@ -1,7 +1,6 @@
 /* stats/cells: exact sums, medians that spikes and periods do not move, in fixed memory. */
-#include "test_stats_support.h"
-
 #include "stats/cells.h"
+#include "test_stats_support.h"
 
 enum { PARTS = 3 };
 

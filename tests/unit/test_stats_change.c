@@ -1,8 +1,7 @@
 /* stats/change: drifts and shifts of known size, and series that have none. */
-#include "test_stats_support.h"
-
 #include "stats/cells.h"
 #include "stats/change.h"
+#include "test_stats_support.h"
 
 /* How many times as long as usual a step takes at the place t of 0..1. */
 typedef double shape(double t);
@@ -86,8 +85,7 @@ static void level_runs_rarely_change(void **state)
             wrong += change.kind != CHANGE_NONE;
         }
         if (wrong > cases[k].most)
-            fail_msg("likeness %g, %d steps: %d of 100", cases[k].likeness,
-                     (int)cases[k].n, wrong);
+            fail_msg("likeness %g, %d steps: %d of 100", cases[k].likeness, (int)cases[k].n, wrong);
     }
 }
 
@@ -187,10 +185,7 @@ static void a_cell_between_two_levels_is_no_level(void **state)
     struct random random = random_from(3);
 
     for (size_t i = 0; i < 150; i++)
-        x[i] = (i < 62    ? 9.6
-                : i == 62 ? 11.1
-                          : 12.6) *
-               (1 + 0.002 * random_normal(&random));
+        x[i] = (i < 62 ? 9.6 : i == 62 ? 11.1 : 12.6) * (1 + 0.002 * random_normal(&random));
     change_find(x, 150, &change);
     assert_int_equal(change.kind, CHANGE_SHIFT);
     assert_int_equal(change.shift_count, 1);

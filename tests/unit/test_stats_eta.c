@@ -1,9 +1,7 @@
-/* stats/eta: time to finish, by hand and against what really followed. */
-#include "test_stats_support.h"
-
+/* stats/steady: time to finish, by hand and against what really followed. */
 #include "stats/cells.h"
-#include "stats/eta.h"
 #include "stats/steady.h"
+#include "test_stats_support.h"
 
 static void what_is_left_by_hand(void **state)
 {
@@ -24,27 +22,12 @@ static void what_is_left_by_hand(void **state)
 static void a_part_never_seen_has_no_upper_end(void **state)
 {
     (void)state;
-    struct eta_part parts[] = {{100, 300, {9, 10, 12}}, {0, 4, {0, 0, 0}}};
+    struct eta_part parts[] = {{100, 300, {9, 10, 12}}, {0, 4, {0, 0, INFINITY}}};
 
-    parts[1].mean_ns = eta_mean(0, 0, 0);
     struct interval left = eta_left(parts, 2);
     assert_near(left.mid, 3000, 0);
     assert_true(isinf(left.high));
     assert_true(left.low > 2600);
-}
-
-static void means_of_few_times_by_hand(void **state)
-{
-    (void)state;
-
-    /* 4, 6, 8: mean 6, variance 4, error 2 / sqrt(3), t of 2 degrees 4.302653. */
-    struct interval mean = eta_mean(3, 18, 116);
-    assert_near(mean.mid, 6, 0);
-    assert_near(mean.high, 6 + 4.302653 * 2 / sqrt(3), 1e-5);
-    assert_near(mean.low, 6 - 4.302653 * 2 / sqrt(3), 1e-5);
-    mean = eta_mean(1, 7, 49);
-    assert_near(mean.low, 0, 0);
-    assert_near(mean.high, 14, 0);
 }
 
 static void a_deadline_holds_or_not_or_cannot_be_told(void **state)
@@ -69,11 +52,8 @@ static void nine_of_ten_intervals_hold_what_follows(void **state)
     const struct {
         double likeness;
         int64_t seen, left;
-    } cases[] = {{0, 200, 200},
-                 {0, 1000, 2000},
-                 {0.5, 200, 1000},
-                 {0.5, 1000, 100},
-                 {0.9, 1000, 1000}};
+    } cases[] = {
+        {0, 200, 200}, {0, 1000, 2000}, {0.5, 200, 1000}, {0.5, 1000, 100}, {0.9, 1000, 1000}};
 
     for (size_t k = 0; k < COUNT_OF(cases); k++) {
         int holds = 0;
@@ -87,8 +67,7 @@ static void nine_of_ten_intervals_hold_what_follows(void **state)
             double truth = 0;
             for (int64_t i = 0; i < cases[k].left; i++)
                 truth += series_next(&series);
-            struct eta_part part = {cases[k].seen, cases[k].left,
-                                    steady_step_ns(&cells, 0)};
+            struct eta_part part = {cases[k].seen, cases[k].left, steady_step_ns(&cells, 0)};
             struct interval left = eta_left(&part, 1);
             holds += left.low <= truth && truth <= left.high;
         }
@@ -102,9 +81,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(what_is_left_by_hand),
         cmocka_unit_test(a_part_never_seen_has_no_upper_end),
-        cmocka_unit_test(means_of_few_times_by_hand),
         cmocka_unit_test(a_deadline_holds_or_not_or_cannot_be_told),
         cmocka_unit_test(nine_of_ten_intervals_hold_what_follows),
     };
-    return cmocka_run_group_tests_name("stats/eta", tests, NULL, NULL);
+    return cmocka_run_group_tests_name("stats/steady, time left", tests, NULL, NULL);
 }

@@ -1,7 +1,6 @@
 /* stats/interval: do the intervals hold what they promise? */
-#include "test_stats_support.h"
-
 #include "stats/interval.h"
+#include "test_stats_support.h"
 
 static double scratch[3 * 1000];
 
@@ -71,8 +70,7 @@ static void independent_values_get_little_more_than_students_interval(void **sta
             squares += x[i] * x[i];
         }
         double variance = (squares - sum * sum / 400) / 399;
-        ratio +=
-            interval_half_width(x, 400, scratch) / (1.966 * sqrt(variance / 400)) / 100;
+        ratio += interval_half_width(x, 400, scratch) / (1.966 * sqrt(variance / 400)) / 100;
     }
     assert_in_range(100 * ratio, 100, 130);
 }
@@ -99,8 +97,7 @@ static void alike_neighbours_are_allowed_for(void **state)
             }
             bool hard = likeness[a] == 0.9 && counts[k] == 50;
             if (covered < (hard ? 170 : 180) || covered > 198)
-                fail_msg("likeness %g, %zu values: %d of 200", likeness[a], counts[k],
-                         covered);
+                fail_msg("likeness %g, %zu values: %d of 200", likeness[a], counts[k], covered);
         }
     }
 }

@@ -1,7 +1,6 @@
 /* stats/modes: one level of step times, or two. */
-#include "test_stats_support.h"
-
 #include "stats/modes.h"
+#include "test_stats_support.h"
 
 enum { COUNT = 300 };
 
@@ -13,8 +12,7 @@ static struct modes find(uint64_t seed, double spread, double part, double facto
     double x[COUNT], scratch[2 * COUNT];
 
     for (int i = 0; i < COUNT; i++)
-        x[i] =
-            series_next(&series) * (random_uniform(&series.random) < part ? factor : 1);
+        x[i] = series_next(&series) * (random_uniform(&series.random) < part ? factor : 1);
     modes_find(x, COUNT, scratch, &modes);
     return modes;
 }

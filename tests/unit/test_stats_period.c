@@ -1,8 +1,6 @@
 /* stats/spikes and stats/period: slow steps found as they come, and how regular they are. */
-#include "test_stats_support.h"
-
-#include "stats/period.h"
 #include "stats/spikes.h"
+#include "test_stats_support.h"
 
 static struct spikes spikes;
 
@@ -21,8 +19,7 @@ static void run(int64_t n, int64_t period, double random_rate, uint64_t seed)
     }
 }
 
-static size_t find(int64_t n, const int64_t *known, size_t known_count,
-                   struct period out[4])
+static size_t find(int64_t n, const int64_t *known, size_t known_count, struct period out[4])
 {
     int64_t list[SPIKES_KEPT];
     size_t count = spikes_list(&spikes, list);
@@ -35,8 +32,7 @@ static void spikes_are_counted_with_what_they_cost(void **state)
 
     spikes_init(&spikes);
     for (int64_t i = 0; i < 1000; i++)
-        assert_int_equal(spikes_add(&spikes, i, i % 100 == 50 ? 5000 : 1000),
-                         i % 100 == 50);
+        assert_int_equal(spikes_add(&spikes, i, i % 100 == 50 ? 5000 : 1000), i % 100 == 50);
     assert_int_equal(spikes.count, 10);
     assert_near(spikes.excess_ns, 10 * 4000, 0);
     assert_int_equal(spikes.complete_from, 32);
@@ -183,10 +179,9 @@ static void two_periods_are_both_found(void **state)
     size_t count = 0;
     struct period found[4];
 
-    for (int64_t i = 0; i < 3000; i++) {
+    for (int64_t i = 0; i < 3000; i++)
         if (i % 25 == 7 || i % 170 == 11)
             outliers[count++] = i;
-    }
     assert_int_equal(period_find(outliers, count, 0, 3000, NULL, 0, found, 4), 2);
     assert_int_equal(found[0].steps, 25);
     assert_int_equal(found[0].first, 7);
@@ -198,16 +193,14 @@ static void two_periods_are_both_found(void **state)
 static void too_many_missing_places_are_no_period(void **state)
 {
     (void)state;
-    const char *const hit =
-        "1011001111011001110111101110110111101101"; /* 28 of 40: 70 % */
+    const char *const hit = "1011001111011001110111101110110111101101"; /* 28 of 40: 70 % */
     int64_t outliers[40];
     size_t count = 0;
     struct period found[4];
 
-    for (int64_t i = 0; i < 40; i++) {
+    for (int64_t i = 0; i < 40; i++)
         if (hit[i] == '1')
             outliers[count++] = 100 * i;
-    }
     assert_int_equal(count, 28);
     /* A multiple of it may be one: it misses fewer by chance. */
     size_t periods = period_find(outliers, count, 0, 4000, (int64_t[]){100}, 1, found, 4);

@@ -1,7 +1,6 @@
 /* stats/replay: a step with other producers. */
-#include "test_stats_support.h"
-
 #include "stats/replay.h"
+#include "test_stats_support.h"
 
 static const double ms = 1e6;
 
@@ -10,8 +9,8 @@ static struct replay level(double make_ms, double rest_ms, int workers)
 {
     const double ns = make_ms * ms;
 
-    return (struct replay){ns,      {ns, ns, ns, ns, ns}, 500,  rest_ms * ms,
-                           workers, 2 * workers,          false};
+    return (struct replay){ns,      {ns, ns, ns, ns, ns}, 500,   rest_ms * ms,
+                           workers, 2 * workers,          false, 0};
 }
 
 static double step_ms(struct replay replay)
@@ -34,10 +33,28 @@ static void without_workers_the_loop_makes_its_batches(void **state)
     assert_near(step_ms(level(12, 4, 0)), 16, 1e-6);
 }
 
+/* More workers make more batches, but the loop has each of them handed over itself. */
+static void what_hands_over_is_the_loops_own(void **state)
+{
+    struct replay replay = level(12, 4, 1);
+
+    (void)state;
+    replay.hand_ns = 5 * ms;
+    assert_near(step_ms(replay), 12, 1e-6);
+    replay.workers = 2;
+    replay.ahead = 4;
+    assert_near(step_ms(replay), 9, 1e-6);
+    replay.workers = 8;
+    replay.ahead = 16;
+    assert_near(step_ms(replay), 9, 1e-6);
+    replay.workers = 0;
+    assert_near(step_ms(replay), 16, 1e-6);
+}
+
 static void uneven_batches_are_waited_for_now_and_then(void **state)
 {
     struct replay uneven = {
-        8 * ms, {6 * ms, 12 * ms, 16 * ms, 30 * ms, 40 * ms}, 500, 8 * ms, 1, 2, false};
+        8 * ms, {6 * ms, 12 * ms, 16 * ms, 30 * ms, 40 * ms}, 500, 8 * ms, 1, 2, false, 0};
     const struct interval step = replay_step_ns(&uneven), again = replay_step_ns(&uneven);
 
     (void)state;
@@ -55,18 +72,21 @@ static double draw_ms(struct random *random)
     return 12 * exp(0.3 * random_normal(random));
 }
 
-/* The truth, in another way: time goes on from one event to the next, and all that can begin then does. */
+/* The truth, in another way: time goes on from one event to the next, and all that can begin then
+ * does. */
 struct world {
     struct random random;
     int workers;
     bool in_turn;
     double left[64], rest; /* to do: of each worker, of the loop */
+    double hand;           /* of the loop, before it begins with a batch */
     int has[64];           /* which batch it makes; -1: none */
     int next[64], taken;   /* batches to be begun next, and those that the loop has had */
     bool ready[4096];
 };
 
-/* In turn each worker has its own batches, else all have the same ones; none goes further ahead than two for each. */
+/* In turn each worker has its own batches, else all have the same ones; none goes further ahead
+ * than two for each. */
 static void begin_batches(struct world *world)
 {
     for (int i = 0; i < world->workers; i++) {
@@ -98,11 +118,11 @@ static double pass_time(struct world *world)
     return ms_passed;
 }
 
-static double true_step_ms(int workers, double rest_ms, bool in_turn)
+static double true_step_ms(int workers, double rest_ms, double hand_ms, bool in_turn)
 {
     enum { FIRST = 500, LAST = 3500 };
     struct world world = {
-        .random = random_from(23), .workers = workers, .in_turn = in_turn};
+        .random = random_from(23), .workers = workers, .in_turn = in_turn, .hand = hand_ms};
     double now = 0, began = 0;
 
     for (int i = 0; i < workers; i++) {
@@ -112,7 +132,7 @@ static double true_step_ms(int workers, double rest_ms, bool in_turn)
     while (world.taken < LAST) {
         if (world.rest <= 0 && world.ready[world.taken]) {
             world.taken++;
-            world.rest = rest_ms;
+            world.rest = world.hand + rest_ms;
             began = world.taken == FIRST ? now : began;
         }
         begin_batches(&world);
@@ -135,14 +155,14 @@ static struct replay known(int workers, double rest_ms, bool in_turn)
     }
     qsort(times, BATCHES, sizeof times[0], compare_doubles);
     return (struct replay){sum / BATCHES,
-                           {times[BATCHES / 2], times[BATCHES * 9 / 10],
-                            times[BATCHES * 95 / 100], times[BATCHES * 99 / 100],
-                            times[BATCHES - 1]},
+                           {times[BATCHES / 2], times[BATCHES * 9 / 10], times[BATCHES * 95 / 100],
+                            times[BATCHES * 99 / 100], times[BATCHES - 1]},
                            BATCHES,
                            rest_ms * ms,
                            workers,
                            2 * workers,
-                           in_turn};
+                           in_turn,
+                           0};
 }
 
 /* Too few workers, just enough, and more than enough, for each number of them. */
@@ -156,9 +176,14 @@ static void the_truth_is_found(void **state)
         for (size_t k = 0; k < COUNT_OF(loads); k++)
             for (int in_turn = 0; in_turn < 2; in_turn++) {
                 const double rest_ms = 12.5 / workers[i] * loads[k];
-                const double truth = true_step_ms(workers[i], rest_ms, in_turn);
-                assert_near(step_ms(known(workers[i], rest_ms, in_turn)) / truth, 1,
-                            0.03);
+                for (int hands = 0; hands < 3; hands++) {
+                    const double hand_ms = 12.5 / workers[i] * hands / 2;
+                    struct replay replay = known(workers[i], rest_ms, in_turn);
+                    replay.hand_ns = hand_ms * ms;
+                    assert_near(step_ms(replay) /
+                                    true_step_ms(workers[i], rest_ms, hand_ms, in_turn),
+                                1, 0.03);
+                }
             }
 }
 
@@ -167,6 +192,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_slower_of_both_makes_the_step),
         cmocka_unit_test(without_workers_the_loop_makes_its_batches),
+        cmocka_unit_test(what_hands_over_is_the_loops_own),
         cmocka_unit_test(the_truth_is_found),
         cmocka_unit_test(uneven_batches_are_waited_for_now_and_then),
     };

@@ -1,8 +1,7 @@
 /* stats/sample: a random sample that is the same in any order. */
-#include "test_stats_support.h"
-
 #include "stats/robust.h"
 #include "stats/sample.h"
+#include "test_stats_support.h"
 
 static int compare_items(const void *a, const void *b)
 {

@@ -1,7 +1,6 @@
 /* stats/sketch: quantiles within 0.5 %, sums exact, parts that merge into the whole. */
-#include "test_stats_support.h"
-
 #include "stats/sketch.h"
+#include "test_stats_support.h"
 
 typedef double distribution(struct random *random);
 
@@ -176,8 +175,7 @@ static void what_is_out_of_range_is_counted(void **state)
     assert_int_equal(sketch.above, 2);
     assert_int_equal(sketch.min_ns, 0);
     assert_int_equal(sketch.max_ns, INT64_C(5000000000000));
-    assert_near(sketch_quantile(&sketch, 0.2), 0,
-                0); /* the second, below: the smallest */
+    assert_near(sketch_quantile(&sketch, 0.2), 0, 0); /* the second, below: the smallest */
     assert_near(sketch_quantile(&sketch, 0.4), 1000, 5);
     assert_near(sketch_quantile(&sketch, 0.6), 1e12, 0.005e12);
     assert_near(sketch_quantile(&sketch, 0.8), 5e12, 0); /* above: the largest */

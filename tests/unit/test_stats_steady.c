@@ -1,8 +1,7 @@
 /* stats/steady: numbers of the steady state from cells, and how often their intervals hold. */
-#include "test_stats_support.h"
-
 #include "stats/cells.h"
 #include "stats/steady.h"
+#include "test_stats_support.h"
 
 static struct cells cells;
 static int64_t memory[CELLS_ROWS * 3];
@@ -164,8 +163,7 @@ static void nine_of_ten_intervals_hold_the_true_mean(void **state)
     for (size_t kind = 0; kind < COUNT_OF(kinds); kind++) {
         for (size_t a = 0; a < COUNT_OF(likeness); a++) {
             for (size_t k = 0; k < COUNT_OF(counts); k++) {
-                int holds = covered(likeness[a], kinds[kind].spread, kinds[kind].spikes,
-                                    counts[k]);
+                int holds = covered(likeness[a], kinds[kind].spread, kinds[kind].spikes, counts[k]);
                 int most = counts[k] == 50 ? 200 : 199;
                 if (holds < 180 || holds > most)
                     fail_msg("likeness %g, spikes %g, %d steps: %d of 200", likeness[a],
@@ -204,8 +202,7 @@ static void nine_of_ten_intervals_hold_the_true_share(void **state)
                 holds += share.low <= truth && truth <= share.high;
             }
             if (holds < 180 || holds > 199)
-                fail_msg("likeness %g, %d steps: %d of 200", likeness[a], (int)counts[k],
-                         holds);
+                fail_msg("likeness %g, %d steps: %d of 200", likeness[a], (int)counts[k], holds);
         }
     }
 }

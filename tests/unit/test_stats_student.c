@@ -1,7 +1,6 @@
 /* stats/student: against closed forms and printed tables. */
-#include "test_stats_support.h"
-
 #include "stats/student.h"
+#include "test_stats_support.h"
 
 static void shares_agree_with_the_closed_forms(void **state)
 {
@@ -35,8 +34,7 @@ static void a_quantile_turns_the_share_round(void **state)
     for (double freedom = 1; freedom < 300; freedom *= 1.7) {
         for (double p = 0.01; p < 1; p += 0.07)
             assert_near(student_below(student_quantile(p, freedom), freedom), p, 1e-9);
-        assert_near(student_quantile(0.1, freedom), -student_quantile(0.9, freedom),
-                    1e-8);
+        assert_near(student_quantile(0.1, freedom), -student_quantile(0.9, freedom), 1e-8);
     }
     assert_near(student_quantile(0.5, 7), 0, 1e-9);
 }
@@ -49,9 +47,19 @@ static void freedom_below_one_counts_as_one(void **state)
     assert_true(isinf(student_quantile(1, 5)));
 }
 
+static void the_table_changes_no_bit(void **state)
+{
+    static const double levels[] = {0.975, 0.8};
+    (void)state;
+    for (size_t i = 0; i < sizeof levels / sizeof *levels; i++)
+        for (double freedom = 1; freedom <= STUDENT_TABLE_MOST + 8; freedom += 0.0625)
+            assert_true(student_quantile(levels[i], freedom) == student_solve(levels[i], freedom));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(the_table_changes_no_bit),
         cmocka_unit_test(shares_agree_with_the_closed_forms),
         cmocka_unit_test(quantiles_agree_with_tables),
         cmocka_unit_test(a_quantile_turns_the_share_round),

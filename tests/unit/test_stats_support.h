@@ -105,11 +105,11 @@ static inline double sorted_median(double *x, size_t count)
     return count % 2 ? x[count / 2] : (x[count / 2 - 1] + x[count / 2]) / 2;
 }
 
-#define assert_near(value, wanted, tolerance)                                            \
-    do {                                                                                 \
-        double value_ = (value), wanted_ = (wanted);                                     \
-        if (!(fabs(value_ - wanted_) <= (tolerance)))                                    \
-            fail_msg("%s is %.12g, not %.12g", #value, value_, wanted_);                 \
+#define assert_near(value, wanted, tolerance)                                                      \
+    do {                                                                                           \
+        double value_ = (value), wanted_ = (wanted);                                               \
+        if (!(fabs(value_ - wanted_) <= (tolerance)))                                              \
+            fail_msg("%s is %.12g, not %.12g", #value, value_, wanted_);                           \
     } while (0)
 
 #endif

@@ -8,7 +8,7 @@
 #include <cmocka.h>
 
 #include "stats/mix.h"
-#include "stats/turns.h"
+#include "stats/modes.h"
 
 enum { COUNT = 400 };
 
@@ -17,8 +17,7 @@ static double number(uint64_t i)
     return (double)(mix64(i) >> 11) / 9007199254740992.0;
 }
 
-static struct turns find(double (*value)(size_t i, uint64_t seed), size_t count,
-                         uint64_t seed)
+static struct turns find(double (*value)(size_t i, uint64_t seed), size_t count, uint64_t seed)
 {
     double x[COUNT];
     struct turns turns;

@@ -1,4 +1,4 @@
-/* supervise/core_times, allowed_cores: which cores count, when these are others than before. */
+/* supervise/allowed_cores: which cores count, when these are others than before. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -7,9 +7,10 @@
 
 #include <cmocka.h>
 
-#include "supervise/core_times.h"
+#include "supervise/allowed_cores.h"
 
-/* Three cores of which each works as many ticks a look as its number says, and a tenth of it is taken away. */
+/* Three cores of which each works as many ticks a look as its number says, and a tenth of it is
+ * taken away. */
 static struct proc_cpus after(uint64_t looks)
 {
     struct proc_cpus cpus = {.count = 3};

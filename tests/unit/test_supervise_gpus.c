@@ -1,23 +1,22 @@
 /* supervise/gpus: GPUs as tests/helpers/fake_nvml.c plays them, loaded as NVML is. */
+#include <fcntl.h>
+#include <limits.h>
+#include <pthread.h>
 #include <setjmp.h>
+#include <signal.h>
+#include <spawn.h>
 #include <stdarg.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include <cmocka.h>
-
-#include <fcntl.h>
-#include <limits.h>
-#include <pthread.h>
-#include <signal.h>
-#include <spawn.h>
-#include <stdbool.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
+
+#include <cmocka.h>
 
 #include "supervise/gpus.h"
 
@@ -25,17 +24,16 @@
 
 enum { MOST = 256, PATIENCE_S = 30 };
 
-#define ONE_GPU                                                                          \
-    "count.0 1\n"                                                                        \
-    "utilization.0 40\nutilization_memory.0 25\n"                                        \
-    "memory.0 85899345920\nmemory_used.0 1073741824\n"                                   \
-    "clock.0 1410\nmemory_clock.0 1593\nclock_most.0 1980\nheld.0 68\n"                  \
-    "power.0 312500\npower_limit.0 400000\ntemperature.0 71\n"                           \
+#define ONE_GPU                                                                                    \
+    "count.0 1\n"                                                                                  \
+    "utilization.0 40\nutilization_memory.0 25\n"                                                  \
+    "memory.0 85899345920\nmemory_used.0 1073741824\n"                                             \
+    "clock.0 1410\nmemory_clock.0 1593\nclock_most.0 1980\nheld.0 68\n"                            \
+    "power.0 312500\npower_limit.0 400000\ntemperature.0 71\n"                                     \
     "received.0 12000\nsent.0 500\nusers.0 2097152\npid.0 4711\n"
 #define SECOND_GPU "utilization.1 90\npower.1 100000\n"
 
-static char script[PATH_MAX], hangs[PATH_MAX + 8], library[PATH_MAX],
-    old_library[PATH_MAX];
+static char script[PATH_MAX], hangs[PATH_MAX + 8], library[PATH_MAX], old_library[PATH_MAX];
 extern char **environ;
 
 /* What was read last of a counter, and how often. */
@@ -68,10 +66,9 @@ static void take(struct gpus *gpus)
     const size_t count = gpus_take(gpus, readings, MOST);
 
     for (size_t i = 0; i < count; i++) {
-        const unsigned gpu =
-            (unsigned)(readings[i].counter == SS_COUNTER_ID_GPU_PROCESS_MEMORY
-                           ? readings[i].subject >> 32
-                           : readings[i].subject);
+        const unsigned gpu = (unsigned)(readings[i].counter == SS_COUNTER_ID_GPU_PROCESS_MEMORY
+                                            ? readings[i].subject >> 32
+                                            : readings[i].subject);
         assert_in_range(gpu, 0, 1);
         assert_in_range(readings[i].counter, SS_COUNTER_ID_GPU_BUSY,
                         SS_COUNTER_ID_GPU_PROCESS_MEMORY);
@@ -143,7 +140,7 @@ static void without_nvml_there_is_nothing_but_a_reason(void **state)
     setenv("STEPSCOPE_NVML", "libm.so.6", 1);
     gpus = gpus_start();
     assert_int_equal(gpus_wait(gpus, PATIENCE_S * SECOND_NS, &why), GPUS_NO_LIBRARY);
-    assert_string_equal(why, "libm.so.6 lacks functions that every NVML has");
+    assert_string_equal(why, "libm.so.6 lacks required NVML functions");
     gpus_stop(gpus);
     gpus_stop(NULL);
     assert_false(gpus_left_behind());
@@ -294,8 +291,7 @@ static void a_process_that_leaves_its_gpu_is_absent(void **state)
     play("count.0 1\nutilization.0 1\nusers.0 -1\npid.0 815\n"); /* as in a container */
     while (seen[0][SS_COUNTER_ID_GPU_PROCESS_MEMORY].last.subject != 815)
         wait_for_more(gpus, 0, SS_COUNTER_ID_GPU_PROCESS_MEMORY, 1);
-    assert_int_equal(seen[0][SS_COUNTER_ID_GPU_PROCESS_MEMORY].last.state,
-                     SS_SYSTEM_ABSENT);
+    assert_int_equal(seen[0][SS_COUNTER_ID_GPU_PROCESS_MEMORY].last.state, SS_SYSTEM_ABSENT);
     gpus_stop(gpus);
 }
 
@@ -329,7 +325,7 @@ static void names_and_failures_of_the_start_are_told(void **state)
 
     gpus = start(library, "error.init.0 9\n");
     assert_int_equal(gpus_wait(gpus, PATIENCE_S * SECOND_NS, &why), -1);
-    assert_string_equal(why, "nvmlInit failed with error 9 of NVML");
+    assert_string_equal(why, "nvmlInit failed with NVML error 9");
     gpus_stop(gpus);
 
     gpus = start(library, "hang.init.0 1\n");

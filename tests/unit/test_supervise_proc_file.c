@@ -1,24 +1,23 @@
 /* supervise/proc_file: what a failure means, and whether it is tried again. */
+#include <errno.h>
+#include <fcntl.h>
 #include <setjmp.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include <cmocka.h>
-
-#include <errno.h>
-#include <fcntl.h>
-#include <signal.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/time.h>
 #include <unistd.h>
 
+#include <cmocka.h>
+
 #include "supervise/proc_file.h"
-#include "supervise/sample_sink.h"
+#include "supervise/sample_file.h"
 
 static void a_file_that_is_not_there_is_absent_for_good(void **state)
 {
@@ -87,8 +86,7 @@ static void an_interrupted_open_is_tried_again(void **state)
     assert_int_equal(setitimer(ITIMER_REAL, &often, NULL), 0);
     assert_false(proc_file_read(&file, pipe_path, text, sizeof text));
     assert_int_equal(setitimer(ITIMER_REAL, &never, NULL), 0);
-    assert_int_equal(file.error,
-                     ESPIPE); /* it was opened, and has no places to read at */
+    assert_int_equal(file.error, ESPIPE); /* it was opened, and has no places to read at */
     assert_true(signals >= 3);
     unlink(pipe_path);
     rmdir(folder);

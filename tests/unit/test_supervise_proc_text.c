@@ -40,9 +40,8 @@ static void processes(void **state)
 {
     (void)state;
     struct proc_process process;
-    const char *text =
-        "77 (a ) b (c) R 5 77 77 0 -1 4194560 11 12 13 14 150 16 17 18 20 0 "
-        "21 0 22000 4096 24 18446744073709551615\n";
+    const char *text = "77 (a ) b (c) R 5 77 77 0 -1 4194560 11 12 13 14 150 16 17 18 20 0 "
+                       "21 0 22000 4096 24 18446744073709551615\n";
 
     assert_true(proc_text_process(text, &process));
     assert_int_equal(process.state, 'R');
@@ -55,6 +54,11 @@ static void processes(void **state)
     assert_int_equal(process.threads, 21);
     assert_int_equal(process.start_ticks, 22000);
     assert_int_equal(process.rss_pages, 24);
+    char name[8];
+    proc_text_name(text, name, sizeof name);
+    assert_string_equal(name, "a ) b (");
+    proc_text_name("77 (a", name, sizeof name);
+    assert_string_equal(name, "");
     assert_false(proc_text_process("77 (a) R 5 77 77 0", &process));
     assert_false(proc_text_process("77 a R", &process));
     assert_false(proc_text_process("77 (a)", &process));
@@ -86,8 +90,8 @@ static void fields(void **state)
     assert_int_equal(value, 7);
     assert_true(proc_text_field("pswpinx 1\npswpin 2\n", "pswpin", &value));
     assert_int_equal(value, 2);
-    assert_true(proc_text_field("voluntary_ctxt_switches:\t31\n",
-                                "voluntary_ctxt_switches", &value));
+    assert_true(
+        proc_text_field("voluntary_ctxt_switches:\t31\n", "voluntary_ctxt_switches", &value));
     assert_int_equal(value, 31);
     assert_false(proc_text_field("MemTotal: x\n", "MemTotal", &value));
     assert_false(proc_text_field("", "MemTotal", &value));
@@ -168,14 +172,10 @@ static void a_text_that_is_cut_ends_with_a_whole_line(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(cores),
-        cmocka_unit_test(processes),
-        cmocka_unit_test(pressure),
-        cmocka_unit_test(fields),
-        cmocka_unit_test(traffic),
-        cmocka_unit_test(cgroups),
-        cmocka_unit_test(schedule),
-        cmocka_unit_test(a_text_that_is_cut_ends_with_a_whole_line),
+        cmocka_unit_test(cores),    cmocka_unit_test(processes),
+        cmocka_unit_test(pressure), cmocka_unit_test(fields),
+        cmocka_unit_test(traffic),  cmocka_unit_test(cgroups),
+        cmocka_unit_test(schedule), cmocka_unit_test(a_text_that_is_cut_ends_with_a_whole_line),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

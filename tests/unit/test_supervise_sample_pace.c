@@ -6,7 +6,7 @@
 
 #include <cmocka.h>
 
-#include "supervise/sample_pace.h"
+#include "supervise/samples.h"
 
 static const int64_t second = 1000000000, minute = 60000000000;
 

@@ -1,5 +1,5 @@
 # Run by every Python below `stepscope run`, before its script: prepares hooks, then goes on to the
-# sitecustomize that this file hides. Any Python may read it, so it is written for 2.7 to 3.14.
+# sitecustomize that this file hides. Any Python may read it, so it is written for 2.7 and all of 3.
 # Nothing here may raise, print, or import what the interpreter has not imported anyway.
 import sys
 
@@ -21,11 +21,9 @@ def _why_not():
     """Why hooks cannot be laid in this interpreter, or None."""
     version = "Python %d.%d" % sys.version_info[:2]
     if getattr(sys, "implementation", None) is None or sys.implementation.name != "cpython":
-        return version + " is not CPython 3.10 to 3.13"
-    if not (3, 10) <= sys.version_info[:2] < (3, 14):
-        return version + " is not supported, only 3.10 to 3.13 are"
-    if "t" in getattr(sys, "abiflags", ""):
-        return version + " is built without the GIL, which is not supported"
+        return version + " is not CPython 3.10 or later"
+    if sys.version_info < (3, 10):
+        return version + " is not supported, only 3.10 and later are"
     return None
 
 
@@ -87,7 +85,7 @@ def _boot(own):
     why = _why_not()
     folder = None if why else _find_package(own)
     if not why and not folder:
-        why = "Python %d.%d has no extension of stepscope: 'pip install stepscope' for %s" % (
+        why = "Python %d.%d has no stepscope extension: 'pip install stepscope' for %s" % (
             sys.version_info[:2] + (sys.executable,))
     if why:
         _say(run, why)

@@ -9,7 +9,8 @@ from types import FunctionType
 
 from .. import _core
 from .._hooks import Hook, _point
-from ._trainer import Loop
+from ._pipeline import of_adapter, tell
+from ._trainer import Loop, model_name
 
 _SCOPES = {
     "on_batch_begin": "batch_begin", "on_train_batch_begin": "batch_begin",
@@ -40,7 +41,8 @@ fit = Fit()
 
 def _begin_fit(arguments):
     fit.batches = fit.callbacks = None
-    fit.begin("fit")
+    model = arguments[0] if arguments else None
+    fit.begin("fit", model, model_name(model), lambda: model.count_params())
 
 
 def _end_fit(arguments, result, failed):
@@ -52,11 +54,15 @@ def made_batches(arguments, result, failed):
     """The first source of batches that is made inside fit is that of the training data."""
     if fit.is_open() and fit.batches is None and not failed:
         fit.batches = arguments[0]
+        tell(lambda: of_adapter(_adapter()))
+
+
+def _adapter():
+    return getattr(fit.batches, "data_adapter", None) or getattr(fit.batches, "_adapter", None)
 
 
 def _batch_size():
-    adapter = getattr(fit.batches, "data_adapter", None) or getattr(fit.batches, "_adapter", None)
-    size = getattr(adapter, "batch_size", None)
+    size = getattr(_adapter(), "batch_size", None)
     return (size() if callable(size) else size) or 0
 
 
@@ -124,7 +130,7 @@ def _fields(name):
 
 
 def _hook_class(kind):
-    """The methods that a class of callbacks has of its own. Nobody but the class keeps what stands
+    """The methods that a class of callbacks has of its own. Only the class keeps what stands
     for them: it may be one that is made in a function, again and again."""
     for name in _SCOPES:
         method = kind.__dict__.get(name)

@@ -1,7 +1,9 @@
 """What adapters of trainers share: the loop that a trainer runs, with its epochs, and the methods of
 classes that are anybody's, such as callbacks."""
 
+import sys
 import threading
+import weakref
 
 from .. import _core
 from .._hooks import Hook, _choose, _point
@@ -21,17 +23,41 @@ _MODELS_MOST = 64  # a search makes thousands of them, each of another name
 
 
 def model_name(model):
-    """By which calls that train several models are told apart; "": there are too many."""
+    """By which calls that train several models are separated; "": there are too many."""
     name = str(getattr(model, "name", "")).replace(".", "_")  # of a name with dots the first part counts
     if len(_models) < _MODELS_MOST:
         _models.add(name)
     return name if name in _models else ""
 
 
+# Of these no line is the script's that trains.
+_LIBRARIES = frozenset(("stepscope", "keras", "tf_keras", "tensorflow", "torch", "lightning", "contextlib",
+                        "pytorch_lightning", "transformers", "accelerate", "functools"))
+_TRAININGS_MOST = 1000  # of one name
+_LINES_MOST = 32
+_counts = {}  # how many trainings of a name
+
+
+def _place():
+    """The lines of the script from which the trainer is called: a helper may train all sorts of models."""
+    frame, lines = sys._getframe(1), []
+    while frame is not None and len(lines) < _LINES_MOST:
+        if str(frame.f_globals.get("__name__")).partition(".")[0] not in _LIBRARIES:
+            lines.append((frame.f_code.co_filename, frame.f_lineno))
+        frame = frame.f_back
+    return tuple(lines)
+
+
+def size_of(module):
+    """How many parameters a model of PyTorch has."""
+    return sum(parameter.numel() for parameter in module.parameters())
+
+
 class Loop(threading.local):
     """The trainer's loop in this thread. The trainer says where it and its epochs begin and end."""
 
     _loop = _epoch = None
+    _last = None, None, ""  # the model, weakly; which are like it; what that training is called
 
     def is_open(self):
         return self._loop is not None
@@ -39,9 +65,28 @@ class Loop(threading.local):
     def in_epoch(self):
         return self._epoch is not None
 
-    def begin(self, name):
-        self._loop = _core.loop(name)
+    def begin(self, name, model=None, of="", size=None):
+        """`of` is what the model is called, size() how many parameters it has."""
+        self._loop = _core.loop(name, self._training_of(model, of, size) if of else "")
         self._loop.__enter__()
+
+    def _training_of(self, model, of, size):
+        """Of the model that was trained last, or of one like it by the same line of the script, as in
+        each of several folds, it is the same training."""
+        try:
+            known, kind, called = self._last
+            is_same = known is not None and known() is model
+            try:
+                like = _place(), type(model), size()
+            except Exception:  # it has none yet
+                like = None
+            if not is_same and (like is None or like != kind):
+                _counts[of] = number = _counts.get(of, 0) + 1
+                called = of if number == 1 else "%s#%d" % (of, number) if number < _TRAININGS_MOST else ""
+            self._last = weakref.ref(model), like, called
+            return called
+        except Exception:  # a user's model
+            return ""
 
     def end(self, failed):
         loop, self._loop = self._loop, None

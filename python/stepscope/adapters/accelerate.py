@@ -8,7 +8,7 @@ _ACCELERATOR = "accelerate.accelerator:Accelerator."
 HOOKS = (
     Hook(_ACCELERATOR + "prepare", "setup", "Accelerator.prepare"),
     Hook(_ACCELERATOR + "backward", "backward", "backward", outermost="backward",
-         device="events"),
+         device="events", layers="backward"),
     Hook(_ACCELERATOR + "clip_grad_norm_", "optimizer", "clip_grad_norm_", outermost=CLIP),
     Hook(_ACCELERATOR + "clip_grad_value_", "optimizer", "clip_grad_value_", outermost=CLIP),
     Hook(_ACCELERATOR + "save_state", "checkpoint", "save_state", outermost="checkpoint"),

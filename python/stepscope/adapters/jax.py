@@ -11,6 +11,8 @@ import gc
 import inspect
 import sys
 import threading
+import weakref
+from itertools import count, islice
 from math import prod
 
 from .. import _core
@@ -20,7 +22,7 @@ _ARRAY = "jax._src.array:ArrayImpl"
 _SESSION = "jaxlib._profiler:ProfilerSession"
 _WAITS = ("__float__", "__int__", "__bool__", "__index__", "__complex__", "__array__", "item",
           "tolist", "block_until_ready")
-_ONE = "jax"  # the group: inside of what JAX does for one call, nothing else is told apart
+_ONE = "jax"  # the group: inside what JAX does for one call, nothing else is separated
 
 # They compile functions too, with which they are made, and which are not the script's.
 _LIBRARIES = frozenset(("jax", "jaxlib", "flax", "optax", "orbax", "chex", "keras"))
@@ -30,6 +32,7 @@ _texts = {}  # and what it is called, by that
 _scans = {}  # what to record for calls of a function that trains in a scan
 _names = {}  # how many functions have this name
 _known = {}  # the last one of a name, as JAX calls it
+_trained = set()  # what those are called in which a gradient or an update was traced
 _MOST = 1000  # functions of different names, or places
 
 
@@ -74,10 +77,60 @@ def _wrapper_of(function):
 
 
 def _new_wrapper(text, what):
-    wrapper = _core.hook_wrapper(_point(Hook(
-        "", "compute", what, role="jit_call", of=text, outermost=_ONE)))
-    _texts[wrapper] = text
-    return wrapper
+    """Its first calls are looked at, and then no more."""
+    row = Hook("", "compute", what, role="jit_call", of=text, outermost=_ONE)
+    plain = _core.hook_wrapper(_point(row))
+    looking = _core.hook_wrapper(_point(row._replace(
+        before=functools.partial(_takes, text),
+        after=functools.partial(_gives, text, count(1), plain))))
+    _texts[plain] = _texts[looking] = text
+    return looking
+
+
+# Which function makes the updates: what it returns is taken by a call in which a gradient is. Objects are
+# compared by weak references, so that no array lives longer for it.
+_LOOKS = 12  # calls of a function
+_LEAVES = 64
+_given = {}  # the id of an array: that, weakly, and what returned it
+_told = set()
+
+
+def _arrays_of(values, depth):
+    """The first array in each of them: it stands for the others. Nothing of theirs is called."""
+    kind = getattr(sys.modules.get("jax._src.array"), "ArrayImpl", None)
+    for value in islice(values, 8):
+        if type(value) is kind:
+            yield value
+        elif depth:
+            if isinstance(value, (tuple, list)):
+                inner = value
+            else:
+                inner = (value if type(value) is dict else getattr(value, "__dict__", {})).values()
+            yield from islice(_arrays_of(inner, depth - 1), 1)
+
+
+def _takes(text, arguments):
+    try:
+        for array in _arrays_of(arguments, 4) if text in _trained else ():
+            known, giver = _given.get(id(array), (None, text))
+            if known and known() is array and giver not in _told:
+                _told.add(giver)
+                _core.mark("new parameters", giver)
+    except Exception:  # a user's objects
+        pass
+
+
+def _gives(text, calls, plain, arguments, result, failed):
+    try:
+        if next(calls) >= _LOOKS:
+            _core.hook_become(plain)
+        elif not failed:
+            if len(_given) > _LEAVES:
+                _given.clear()
+            for array in _arrays_of(result if type(result) is tuple else (result,), 4):
+                _given[id(array)] = weakref.ref(array), text
+    except Exception:
+        pass
 
 
 def _made(arguments, result, failed):
@@ -113,6 +166,7 @@ def traces_training(arguments):
     """A gradient or an update, in a function that is traced: by its call, or ahead of time."""
     wrapper = None if _core.hook_called() else _known.get(_traced.function)
     _core.hook_trains(wrapper)
+    _trained.add(_texts.get(wrapper or _core.hook_called()))
     if _traced.scans:
         _name_scan(_traced.scans)
 
@@ -135,7 +189,7 @@ def _scan_ends(arguments, result, failed):
 
 
 def _name_scan(lengths):
-    """One call trains many steps, which nobody sees: its name says so."""
+    """One call trains many steps, which are not seen: its name says so."""
     what = "call (a scan)" if None in lengths else "call (a scan of %d)" % prod(lengths)
     text = _texts.get(_core.hook_called())
     if text is not None and len(_scans) < _MOST:

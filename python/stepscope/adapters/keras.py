@@ -8,7 +8,7 @@ import sys
 import weakref
 
 from .. import _core
-from .._hooks import Hook, _point
+from .._hooks import Count, Hook, _point
 from ._fit import fit, made_batches, rows, wrap
 from ._trainer import model_name
 from .tensorflow import CALL, applies, sees_data
@@ -66,7 +66,7 @@ def _made_train(arguments, result, failed):
             return
         function = function.__wrapped__
     steps = getattr(model, "steps_per_execution", 1)
-    count = {"count": "batches(%d)" % steps} if steps > 1 else {}
+    count = {"count": Count("batches", most=steps)} if steps > 1 else {}
     made = model.train_function = wrap(
         function, ("train", steps, of), stage="compute", name="train_function",
         of=of, role="train_call", flags=("train",), outermost=_group, **count)
@@ -106,7 +106,11 @@ def _rows_of_data(backend):
         )
     made = Hook(_EPOCHS + "__init__", "setup", "make dataset", of="keras", after=made_batches)
     if backend == "jax":
-        return (made, *(Hook(maker, "data", "next", of="keras") for maker in _JAX_ITERATORS))
+        # Callbacks run in threads of their own, as soon as the batch is done; an epoch ends with a wait for
+        # them, and so for all of its batches.
+        return (made, *(Hook(maker, "data", "next", of="keras") for maker in _JAX_ITERATORS),
+                Hook("keras.src.callbacks.callback_list:CallbackList._flush_futures", "sync",
+                     "callbacks", of="keras", outermost="keras flush"))
     return made, Hook(_EPOCHS + "__next__", "data", "next", of="keras", outermost="keras next")
 
 
@@ -136,6 +140,8 @@ def _backend():
     return config.backend() if config else "tensorflow"
 
 
-# In eager PyTorch forward, backward and optimizer are told apart, elsewhere they are not.
+# In eager PyTorch forward, backward and optimizer are separated, elsewhere they are not.
 _group = "keras function" if _backend() == "torch" else CALL
 HOOKS = _rows(_backend()) if _backend() in _TRAINERS else ()
+if _backend() == "jax":
+    _core.hook_mark("asynchronous calls", "Keras on JAX")

@@ -1,7 +1,7 @@
 """Lightning 2: fit with its epochs, steps and validation; callbacks, loggers, and what modules, data
 modules and strategies do themselves.
 
-What happens in a step is told by adapters/torch.py. All of these are anybody's classes; a trainer knows
+What happens in a step is recorded by adapters/torch.py. All of these are anybody's classes; a trainer knows
 them when it calls the hook `setup`, and its modules when it has data prepared.
 """
 
@@ -9,9 +9,9 @@ import math
 import sys
 
 from .. import _core
-from .._hooks import Hook
+from .._hooks import Count, Hook
 from ._trainer import (CALLBACK, CLIP, EVALUATION, FIT, LOG, SCHEDULER, Loop, hook_methods,
-                       method_row)
+                       method_row, size_of)
 from .torch import SAMPLES
 
 _SCOPES = {
@@ -57,7 +57,8 @@ _loop = Loop()
 
 
 def _begin_fit(arguments):
-    _loop.begin("fit")
+    module = getattr(getattr(arguments[0], "trainer", None), "lightning_module", None)
+    _loop.begin("fit", module, type(module).__name__, lambda: size_of(module))
 
 
 def _end_fit(arguments, result, failed):
@@ -153,9 +154,11 @@ def _hook_strategy(package, trainer):
 
 
 def _find_classes(package):
-    """Called with what the trainer has when it starts: its classes are hooked, once."""
+    """Called with what the trainer has when it starts: its classes are hooked, once. A step calls parts
+    of the module, not the module itself; layers have their paths from that all the same."""
 
     def has_all(arguments):
+        _core.layers_know(arguments[0].lightning_module)
         _hook_callbacks(package, arguments[0])
         _hook_modules(package, arguments[0])
         _hook_strategy(package, arguments[0])
@@ -185,7 +188,7 @@ def rows(package):
         Hook(fit + "advance", "", "epoch", after=_end_epoch),
         # Any iterable may be a loader here, not only those of adapters/torch.py.
         Hook(package + ".loops.fetchers:_DataFetcher.__next__", "data", "DataLoader",
-             technique="callable", outermost="data", count="0.fetched", samples=SAMPLES),
+             technique="callable", outermost="data", count=Count(0, attribute="fetched"), samples=SAMPLES),
 
         # Called as f(*args), which no version of Python inlines.
         Hook(strategy + "training_step", "forward", "training_step", technique="function",

@@ -7,7 +7,7 @@ overlays, which the model takes from the call around them. Python has no part in
 A compiled function runs its Python code only while it is traced. If an optimizer is applied
 then, the function trains: the outermost one that was called, and each of its calls is a step. If
 it may get more than one batch from an iterator by itself, those that it got are the steps.
-Outside of functions each optimizer step is one; with replicas, each strategy.run() in which they
+Outside functions each optimizer step is one; with replicas, each strategy.run() in which they
 apply one.
 """
 
@@ -18,7 +18,9 @@ from operator import methodcaller
 from types import FunctionType
 
 from .. import _core
-from .._hooks import Hook, _point, profiler_begins, profiler_ends
+from .._hooks import Count, Hook, _point, profiler_begins, profiler_ends
+from ._fit import fit
+from ._pipeline import of_dataset, tell
 from ._tf_graph import iterators, writes
 from ._trainer import model_name
 
@@ -39,7 +41,7 @@ _SESSION = "tensorflow.python.profiler.internal._pywrap_profiler:ProfilerSession
 # The same functions: for scripts and Keras, and for Profile and tf.summary.trace_on.
 _PROFILERS = "tensorflow._api.v2.profiler.experimental:", "tensorflow.python.profiler.profiler_v2:"
 
-CALL = "tf function"  # the group of calls in which TensorFlow's own parts are not told apart
+CALL = "tf function"  # the group of calls in which TensorFlow's own parts are not separated
 _TRAINS = "_stepscope_trains"  # attribute of a function that does, one step a call
 _TRAINS_MANY = "_stepscope_trains_many"  # of one that has it instead: as many as it gets batches
 _ITERATORS = "_stepscope_iterators"  # and from how many iterators it gets them, or parts of them
@@ -62,6 +64,25 @@ def sees_data():
     if _sees_data is None:
         _sees_data = (_GET_NEXT, None) in _core.hook_statuses()
     return _sees_data
+
+
+def _has_generated(arguments, result, failed):
+    """AutoGraph has converted a function: its code, and that of functions inside it, is in a file that
+    is unknown."""
+    try:
+        file = result.ag_module.__file__
+        lines = {at.lineno: (origin.loc.lineno, origin.function_name)
+                 for at, origin in result.ag_source_map.items() if at.filename == file}
+        (original,) = {origin.loc.filename for origin in result.ag_source_map.values()}
+        _core.generated_file(file, original, tuple(map(lines.get, range(1, max(lines) + 1))))
+    except Exception:  # another version of TensorFlow
+        pass
+
+
+def _makes_iterator(arguments):
+    """Of a loop of the script's own; fit says itself what it was given."""
+    if len(arguments) > 1 and not fit.is_open():
+        tell(lambda: of_dataset(arguments[1]))
 
 
 def _enter(function):
@@ -112,7 +133,22 @@ def _say_trains(function):
     function = getattr(function, "__func__", function)  # a method has no attributes of its own
     name = getattr(function, "_name", None) or getattr(function, "__name__", "function")
     model = _model_of(function)
-    setattr(function, _TRAINS, "%s of %s" % (name, model) if model else str(name))
+    setattr(function, _TRAINS, "%s of %s" % (name, model) if model else _name_for(function, str(name)))
+
+
+_NAMES_MOST = 1000
+_places = {}  # (name, where it is written): what it is called
+_same = {}  # how many of a name
+
+
+def _name_for(function, name):
+    """A function of the same name that is written elsewhere in the script is another one."""
+    code = getattr(inspect.unwrap(getattr(function, "python_function", function)), "__code__", None)
+    place = (name, code.co_filename, code.co_firstlineno) if code else (name,)
+    if place not in _places and len(_places) < _NAMES_MOST:
+        number = _same[name] = _same.get(name, 0) + 1
+        _places[place] = name if number == 1 else "%s#%d" % (name, number)
+    return _places.get(place, name)
 
 
 def _model_of(function):
@@ -196,8 +232,8 @@ def _news(before, now):
 def _first_steps_by(attribute):
     """The first call of a function was begun before it was known that it trains: this says so after it,
     by the number of batches and the function."""
-    row = Hook("", "compute", "traced step", object="attribute", attribute=attribute, whose="1",
-               role="train_call", flags=("train",), count="len(0)")
+    row = Hook("", "compute", "traced step", object="attribute", attribute=attribute, whose=1,
+               role="train_call", flags=("train",), count=Count(0))
     return _core.hook_wrap(_core.hook_wrapper(_point(row)), lambda batches, function: None)
 
 
@@ -207,37 +243,40 @@ _first_steps_of_many = _first_steps_by(_TRAINS_MANY)
 
 def _rows_of_run(strategy):
     """Its replicas have threads of their own. All strategies inherit one function, which others, that
-    run in the loop's thread, call too: so it is hooked in the class and not by itself."""
+    run in the loop thread, call too: so it is hooked in the class and not by itself."""
     run = strategy + "run"
     unknown = {"flags": ("eval",), "before": _runs, "after": _ran, "never_in": CALL}
     return (
-        Hook(run, "compute", "run", "callable", object="attribute", attribute=_TRAINS, whose="1",
+        Hook(run, "compute", "run", "callable", object="attribute", attribute=_TRAINS, whose=1,
              role="train_call", flags=("train",), outermost=CALL, never_in=CALL),
         Hook(run, "compute", "run", "callable", object="attribute", attribute="__name__",
-             whose="1", outermost=CALL, **unknown),
+             whose=1, outermost=CALL, **unknown),
         Hook(run, "compute", "run", "callable", **unknown),  # a partial object, or by keyword
     )
 
 
 HOOKS = (
     Hook(_GET_NEXT, "data", "GetNext", "library",
-         flags=("overlay",), ends="duration_us"),
-    Hook(_METRICS + "24RecordTFDataBytesFetchedEl", "data", "batch", "library", ends="batch"),
+         flags=("overlay",), tells="duration_us"),
+    Hook(_METRICS + "24RecordTFDataBytesFetchedEl", "data", "batch", "library", tells="batch"),
     # The iterators of replicas get parts of batches ahead, and tell of those too.
-    Hook(_ASKS, "data", "ask", "library", ends="asks"),
+    Hook(_ASKS, "data", "ask", "library", tells="asks"),
     Hook(_METRICS + "24UpdateXlaCompilationTimeEm", "compile", "XLA compile", "library",
-         flags=("overlay",), ends="duration_us"),
+         flags=("overlay",), tells="duration_us"),
     Hook(_ITERATOR + "__next__", "data", "next", of="tf.data", outermost="tf iterator",
          samples=("tensorflow.python.framework.ops:EagerTensor", methodcaller("_shape_tuple"))),
-    Hook(_ITERATOR + "__init__", "setup", "make iterator", of="tf.data", outermost="tf setup"),
+    Hook(_ITERATOR + "__init__", "setup", "make iterator", of="tf.data", outermost="tf setup",
+         before=_makes_iterator),
     Hook("tensorflow.python.eager.polymorphic_function.tracing_compilation:"
          "_create_concrete_function", "compile", "trace", object="attribute", attribute="name",
-         whose="3", outermost="tf trace", before=_traces),
+         whose=3, outermost="tf trace", before=_traces),
+    Hook("tensorflow.python.autograph.impl.api:_convert_actual", "", "convert",
+         after=_has_generated),
     Hook(_DISTRIBUTED + "__next__", "data", "next", of="tf.distribute", outermost="tf iterator"),
     Hook(_FUNCTION, "compute", "call", object="attribute", attribute=_TRAINS, role="train_call",
          flags=("train",), outermost=CALL),
     Hook(_FUNCTION, "compute", "call", object="attribute", attribute=_TRAINS_MANY,
-         role="train_call", flags=("train",), outermost=CALL, count="batches(0)/" + _ITERATORS),
+         role="train_call", flags=("train",), outermost=CALL, count=Count("batches", iterators=_ITERATORS)),
     Hook(_FUNCTION, "compute", "call", object="attribute", attribute="_name", flags=("eval",),
          outermost=CALL, before=_calls, after=_called),
     *(row for strategy in _STRATEGIES for row in _rows_of_run(strategy)),

@@ -1,13 +1,13 @@
 """PyTorch, 2.0 and later: loops that a script writes itself, which are below every trainer too.
 
 Nothing that Dynamo, fx, export or jit look at is replaced: those rows have `keep`, or change a pointer
-in C. Time on an accelerator is what the host waits for it; what it is told to do is only queued.
+in C. Time on an accelerator is what the host waits for it; its work is only queued.
 """
 
 import sys
 
 from .. import _core
-from .._hooks import Hook, install_rows, profiler_begins, profiler_ends
+from .._hooks import Count, Hook, install_rows, profiler_begins, profiler_ends
 from ._trainer import CLIP
 
 # Imported by torch itself at its first use, or not at all; their rows are laid then.
@@ -45,10 +45,11 @@ _OF_DEVICES = (
 
 
 def _device_begins(kind):
-    """A mark says that a device is in use that works later than it is told to: times of the host are
+    """A mark says that a device is in use that runs asynchronously: times of the host are
     then those in which work is queued."""
     global _OF_DEVICES
     _core.hook_mark("asynchronous device", kind)
+    _core.layers_stop("the device runs asynchronously")
     own = sys.modules["torch"]._C
     if kind == "cuda" and hasattr(own, "_cuda_getCurrentRawStream"):
         _core.device_events_start(own._cuda_getDevice, own._cuda_getCurrentRawStream)
@@ -69,7 +70,7 @@ def _device_rows():
 
 
 def _look_for_devices():
-    """Those that were in use before we came, and one that is plugged in from outside of torch."""
+    """Those that were in use before we came, and one that is plugged in from outside torch."""
     torch = sys.modules["torch"]
     for kind in ("cuda", "xpu"):
         if hasattr(torch, kind) and getattr(torch, kind).is_initialized():
@@ -84,6 +85,13 @@ def _look_for_profiler():
     own = getattr(sys.modules["torch"]._C, "_autograd", None)
     if getattr(own, "_profiler_enabled", bool)():
         _core.hook_condition("perturbed")
+
+
+def _has_group(arguments, result, failed):
+    """A launcher may have told the ranks apart in other ways than by their environment."""
+    if not failed:
+        ranks = sys.modules["torch.distributed"]
+        _core.hook_rank(ranks.get_rank(), ranks.get_world_size())
 
 
 _SUMMED_UP = "gradients of all ranks (estimate)"
@@ -113,18 +121,65 @@ _modes = getattr(sys.modules["torch"]._C, "_len_torch_function_stack", lambda: 0
 
 
 def shape_of(tensor):
-    """Not where somebody is told of each call that a tensor gets."""
+    """Not where a mode watches each call on a tensor."""
     return () if _modes() else tensor.shape
 
 
 SAMPLES = ("torch:Tensor", shape_of)
+
+# Names that stand for nothing in a path: what wraps a module in another one.
+_WRAPPERS = ("_orig_mod", "_fsdp_wrapped_module", "_checkpoint_wrapped_module")
+
+
+def _paths(module):
+    """What a module is called, and all modules in it by their paths, as their user knows them."""
+    kind = type(module).__name__
+    wraps = kind in ("DistributedDataParallel", "DataParallel")
+    pairs = []
+    for path, inner in module.named_modules():
+        parts = [part for part in path.split(".") if part not in _WRAPPERS]
+        if wraps and parts[:1] == ["module"]:
+            parts = parts[1:]
+        if not parts or not parts[0]:
+            kind = type(inner).__name__
+        pairs.append((inner, ".".join(parts)))
+    return kind, pairs
+
+
+def _may_sample():
+    """None, or why layers are never looked at. A mark on a node has compiled autograd compile each such
+    new step; it is switched on after the forward pass, so what it did is asked."""
+    dynamo = sys.modules.get("torch._dynamo.utils")
+    if dynamo and dynamo.counters.get("compiled_autograd"):
+        return "autograd is compiled"
+    config = sys.modules.get("torch._dynamo.config")
+    if config and getattr(config, "compiled_autograd", False):
+        return "autograd is compiled"
+    return None
+
+
+def _none_of(*names):
+    """What says how many modes there are, as far as this version has it."""
+    own = sys.modules["torch"]._C
+    found = [getattr(own, name, None) for name in names]
+    return [ask for ask in found if ask]
+
+
+_asked = _none_of("_len_torch_function_stack", "_len_torch_dispatch_stack", "_get_tracing_state")
+_transforms = getattr(getattr(sys.modules["torch"]._C, "_functorch", None),
+                      "peek_interpreter_stack", lambda: None)
+
+
+def _may_mark():
+    """Not where a mode watches what is done with tensors."""
+    return not any(ask() for ask in _asked) and _transforms() is None
 
 
 def _scope(what, **more):
     """An optimizer tells torch's own profiler what it does, in a scope with such a name. A loader
     does so, too, in each of its calls."""
     return Hook(_RECORD + "__enter__", "optimizer", what, part="begin", object="attribute",
-                attribute="name", prefix="Optimizer.%s#" % what, whose="caller.self",
+                attribute="name", prefix="Optimizer.%s#" % what, whose="self",
                 whose_module="torch.optim.optimizer", never_in="data", **more)
 
 
@@ -132,42 +187,43 @@ _GET_LR = "torch.optim.lr_scheduler:_enable_get_lr_call."
 if sys.version_info[:2] != (3, 11):
     _SCHEDULERS = (Hook("torch.optim.lr_scheduler:LRScheduler.step", "optimizer", "step",
                         object="instance", keep=True),)
-else:  # which calls that one from Python; but the learning rate is found inside of a `with`
+else:  # which calls that one from Python; but the learning rate is found inside a `with`
     _SCHEDULERS = (
         Hook(_GET_LR + "__enter__", "optimizer", "step", part="begin", object="instance",
-             whose="caller.self", whose_module="torch.optim.lr_scheduler"),
+             whose="self", whose_module="torch.optim.lr_scheduler"),
         Hook(_GET_LR + "__exit__", "optimizer", "step", part="end", object="instance"),
     )
 
 HOOKS = (
     # The argument of both is the number of the batch, by which a fetch in a worker is found.
     Hook(_LOADER + "_BaseDataLoaderIter.__next__", "data", "DataLoader", outermost="data",
-         count="0._num_yielded", count_never_of=_LOADER + "_SingleProcessDataLoaderIter",
-         samples=SAMPLES),
+         samples=SAMPLES, count=Count(0, attribute="_num_yielded",
+                                      never_of=_LOADER + "_SingleProcessDataLoaderIter")),
     Hook(_LOADER + "DataLoader.__iter__", "setup", "DataLoader start", keep=True),
     Hook(_LOADER + "_MultiProcessingDataLoaderIter._shutdown_workers", "setup", "DataLoader stop"),
     # In the loop's own process a fetch is the wait for data and nothing else.
     Hook(_FETCH + "_MapDatasetFetcher.fetch", "produce", "fetch", flags=("producer",),
-         outermost="data", count="caller.idx+1"),
+         outermost="data", count=Count("caller", variable="idx", plus=1)),
     Hook(_FETCH + "_IterableDatasetFetcher.fetch", "produce", "fetch", flags=("producer",),
-         outermost="data", count="caller.idx+1"),
+         outermost="data", count=Count("caller", variable="idx", plus=1)),
 
     Hook("torch.nn.modules.module:Module.__call__", "forward", "forward", object="type",
-         outermost="forward", query="torch:is_grad_enabled", device="events", keep=True),
+         outermost="forward", query="torch:is_grad_enabled", device="events", layers="modules",
+         keep=True),
 
-    # Called by Tensor.backward, and by whoever goes around it.
+    # Called by Tensor.backward, and by code that goes around it.
     Hook("torch:Tensor.backward", "backward", "backward", outermost="backward",
-         device="events", waits=_SUMMED_UP),
+         device="events", layers="backward", waits=_SUMMED_UP),
     Hook("torch.autograd.variable:Variable._execution_engine.run_backward", "backward", "backward",
-         outermost="backward", device="events", waits=_SUMMED_UP),
+         outermost="backward", device="events", layers="backward", waits=_SUMMED_UP),
 
-    _scope("step", role="update", outermost="update", device="events"),
+    _scope("step", role="update", outermost="update", device="events", layers="update"),
     _scope("zero_grad"),
     Hook(_RECORD + "__exit__", "optimizer", "step", part="end", object="instance",
          never_in="data", device="events"),
     # A step that the scaler skips, because of infinite gradients, is an update too.
     Hook(_SCALER + "step", "optimizer", "step (GradScaler)", role="update", object="instance",
-         whose="1", outermost="update", device="events"),
+         whose=1, outermost="update", device="events", layers="update"),
     Hook(_SCALER + "unscale_", "optimizer", "GradScaler.unscale_"),
     Hook(_SCALER + "update", "optimizer", "GradScaler.update"),
     # What is inside its own decorator is called from C.
@@ -181,8 +237,10 @@ HOOKS = (
 
     *(Hook("torch.distributed.distributed_c10d:%s.__wrapped__" % name, "comm", name,
            technique="function", outermost="comm", keep=True) for name in _COLLECTIVES),
-    # Whoever goes around them, as FSDP does, and the wait for those that do not wait themselves.
+    # Code that goes around them, as FSDP does, and the wait for those that do not wait themselves.
     *(Hook(_GROUP % name, "comm", name.strip("_"), outermost="comm") for name in _OF_GROUP),
+    Hook("torch.distributed.distributed_c10d:init_process_group.__wrapped__", "", "ranks",
+         technique="function", keep=True, after=_has_group),
     Hook("torch._C._distributed_c10d:Reducer.__init__.__func__", "", "reducer",
          after=_has_reducer),
     Hook("torch._C._distributed_c10d:Work.wait.__func__", "comm", "wait", of="Work",
@@ -194,7 +252,7 @@ HOOKS = (
     # Called for each frame that there is no code for yet, to compile it or to leave it alone.
     Hook("torch._dynamo.convert_frame:CatchErrorsWrapper.__call__", "compile", "torch.compile",
          outermost="device", keep=True),
-    # Inductor compiles a backward pass when it is needed first, inside of `backward`.
+    # Inductor compiles a backward pass when it is needed first, inside `backward`.
     Hook("torch._functorch._aot_autograd.schemas:SerializableAOTDispatchCompiler.__call__",
          "compile", "Inductor", outermost="device", keep=True),
     Hook("torch._dynamo.convert_frame:get_and_maybe_log_recompilation_reasons", "", "recompile",
@@ -207,5 +265,7 @@ HOOKS = (
       for kind in ("", "_legacy")),
 )
 
+if _tensor := getattr(sys.modules["torch"], "Tensor", None):
+    _core.layers_start(_tensor, _paths, _may_sample, _may_mark)
 _look_for_devices()
 _look_for_profiler()

@@ -1,6 +1,6 @@
 """Hugging Face Trainer: its loop, plan and epochs; callbacks by name, evaluation, saves.
 
-What happens in a step is told by adapters/torch.py, and by adapters/accelerate.py. Callbacks and
+What happens in a step is recorded by adapters/torch.py, and by adapters/accelerate.py. Callbacks and
 trainers are anybody's classes.
 """
 
@@ -8,7 +8,8 @@ import sys
 
 from .. import _core
 from .._hooks import Hook
-from ._trainer import CALLBACK, EVALUATION, FIT, LOG, Loop, hook_method, hook_methods, method_row
+from ._trainer import (CALLBACK, EVALUATION, FIT, LOG, Loop, hook_method, hook_methods, method_row,
+                       size_of)
 
 # `import transformers` has none of it: it imports parts when they are asked for.
 LATER = ("transformers.trainer", "transformers.trainer_callback")
@@ -61,7 +62,8 @@ def _begin_train(arguments):
     hook_methods(trainer, base, _method_row, _METHODS)
     if _makes_loss(trainer):  # from now on for all of them: a name more in those of another kind
         hook_method(base, "compute_loss", _method_row("compute_loss"))
-    _loop.begin("train")
+    model = getattr(trainer, "model", None)
+    _loop.begin("train", model, type(model).__name__, lambda: size_of(model))
 
 
 def _makes_loss(trainer):

@@ -1,4 +1,4 @@
-"""Faults of known size inside of a training: they take the time that they are asked to take, and what
+"""Faults of known size inside a training: they take the time that they are asked to take, and what
 they really took is kept, step by step.
 
     input       the wait for each batch          callback    a callback after each batch
@@ -99,7 +99,7 @@ class Faults:
         return self.count % EVERY == 0
 
     def slow_forward(self, steps):
-        """Inside of a forward: drift, modes and leak."""
+        """Inside a forward: drift, modes and leak."""
         with self.at("drift") if "drift" in self else contextlib.nullcontext():
             self.sleep("drift", self.count / steps)
         if "modes" in self and self._coin.random() < 0.4:

@@ -48,7 +48,7 @@ class Watcher(keras.callbacks.Callback):
 
 
 def slow_batches(faults, count):
-    """A dataset that sleeps for each batch, inside of TensorFlow and not while the one before is
+    """A dataset that sleeps for each batch, inside TensorFlow and not while the one before is
     trained on. How long is known ahead: what else it takes to get a batch is next to nothing."""
     options = tf.data.Options()
     options.experimental_optimization.inject_prefetch = False

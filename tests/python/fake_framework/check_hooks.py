@@ -21,7 +21,7 @@ import fake_framework
 from fake_framework import parts
 from fake_framework.hook_case import PARTS, HookCase, lay
 from stepscope import _core, _hooks
-from stepscope._hooks import Hook
+from stepscope._hooks import Count, Hook
 
 SEES_ALL = sys.version_info[:2] != (3, 11)  # through a Python function's vectorcall
 
@@ -195,7 +195,7 @@ class Techniques(HookCase):
             library = ctypes.CDLL(path)
             self.lay(Hook("got_caller_%s:getppid" % binding, "user", "parent", "library"),
                      Hook("got_caller_%s:usleep" % binding, "data", "wait", "library",
-                          flags=("overlay",), ends="duration_us"))
+                          flags=("overlay",), tells="duration_us"))
 
             def work():
                 self.assertEqual(library.got_caller_parent(), os.getppid())
@@ -311,8 +311,8 @@ class Adapters(HookCase):
     def test_batches_that_a_library_got_meanwhile(self):
         path = os.path.join(os.environ["STEPSCOPE_BUILD"], "got_caller_lazy.so")
         library = ctypes.CDLL(path)
-        self.lay(Hook("got_caller_lazy:usleep", "data", "batch", "library", ends="batch"))
-        row = Hook("", "compute", "call", count="batches(4)")
+        self.lay(Hook("got_caller_lazy:usleep", "data", "batch", "library", tells="batch"))
+        row = Hook("", "compute", "call", count=Count("batches", most=4))
         call = _core.hook_wrap(_core.hook_wrapper(_hooks._point(row)),
                                lambda *amounts: [library.got_caller_wait(a) for a in amounts])
 
@@ -328,7 +328,7 @@ class Adapters(HookCase):
 
     def test_batches_that_several_iterators_got_parts_of(self):
         library = ctypes.CDLL(os.path.join(os.environ["STEPSCOPE_BUILD"], "got_caller_lazy.so"))
-        self.lay(Hook("got_caller_lazy:usleep", "data", "batch", "library", ends="batch"))
+        self.lay(Hook("got_caller_lazy:usleep", "data", "batch", "library", tells="batch"))
 
         class Function:
             replicas = 2
@@ -338,7 +338,7 @@ class Adapters(HookCase):
                     library.got_caller_wait(1)
 
         function = Function()
-        rows = [Hook("", "compute", "call", count="batches(0)/" + name)
+        rows = [Hook("", "compute", "call", count=Count("batches", iterators=name))
                 for name in ("replicas", "unknown")]
         call, other = (_core.hook_wrap(_core.hook_wrapper(_hooks._point(row)), Function.__call__)
                        for row in rows)
@@ -355,10 +355,10 @@ class Adapters(HookCase):
                      for way in ("lazy", "now")]
         ask = libraries[0].got_caller_parent
         wait, batch = (library.got_caller_wait for library in libraries)
-        self.lay(Hook("got_caller_lazy:getppid", "data", "ask", "library", ends="asks"),
+        self.lay(Hook("got_caller_lazy:getppid", "data", "ask", "library", tells="asks"),
                  Hook("got_caller_lazy:usleep", "data", "wait", "library", flags=("overlay",),
-                      ends="duration_us"),
-                 Hook("got_caller_now:usleep", "data", "batch", "library", ends="batch"))
+                      tells="duration_us"),
+                 Hook("got_caller_now:usleep", "data", "batch", "library", tells="batch"))
 
         def work():
             for asks in (True, False, True):
@@ -382,8 +382,8 @@ class Adapters(HookCase):
                      for way in ("lazy", "now")]
         wait, batch = (library.got_caller_wait for library in libraries)
         self.lay(Hook("got_caller_lazy:usleep", "data", "wait", "library", flags=("overlay",),
-                      ends="duration_us"),
-                 Hook("got_caller_now:usleep", "data", "batch", "library", ends="batch"))
+                      tells="duration_us"),
+                 Hook("got_caller_now:usleep", "data", "batch", "library", tells="batch"))
 
         def work():
             for size in (30, 40):

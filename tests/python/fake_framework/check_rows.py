@@ -9,7 +9,7 @@ import fake_framework
 from fake_framework import parts
 from fake_framework.hook_case import PARTS, HookCase, lay
 from stepscope import _core, _hooks
-from stepscope._hooks import Hook
+from stepscope._hooks import Count, Hook
 
 
 def tensor(*shape):
@@ -76,9 +76,9 @@ class Rows(HookCase):
     def test_the_object_of_the_caller_and_of_an_argument_are_the_same(self):
         pair = Hook(PARTS + "Record.__enter__", "optimizer", "step", part="begin", role="update",
                     object="attribute", attribute="name", prefix="Optimizer.step#",
-                    whose="caller.self", outermost="update")
+                    whose="self", outermost="update")
         self.lay(pair, pair._replace(target=PARTS + "Record.__exit__", part="end"),
-                 Hook(PARTS + "Scaler.step", "optimizer", "scaled", object="instance", whose="1",
+                 Hook(PARTS + "Scaler.step", "optimizer", "scaled", object="instance", whose=1,
                       outermost="update"))
         first, second = parts.Adam(), parts.Adam()
 
@@ -93,14 +93,14 @@ class Rows(HookCase):
         self.assertEqual([(s["name"], s["object"]) for s in self.spans(work)],
                          [("step", "Adam"), ("scaled", "Adam#2"), ("step", "Adam#2"),
                           ("step", "Adam"), ("step", "SGD")])
-        skipped = lay(Hook(PARTS + "collate", "user", "collate", whose="1"))
+        skipped = lay(Hook(PARTS + "collate", "user", "collate", whose=1))
         self.assertIn("'whose' needs 'object'", skipped[PARTS + "collate"])
 
     def test_a_scope_inside_one_of_the_same_object_is_a_part_of_it(self):
         """As of a step that calls super().step()."""
         pair = Hook(PARTS + "Record.__enter__", "optimizer", "step", part="begin", role="update",
                     object="attribute", attribute="name", prefix="Optimizer.step#",
-                    whose="caller.self")
+                    whose="self")
         self.lay(pair, Hook(PARTS + "Record.__exit__", "optimizer", "step", part="end",
                             object="instance"))
 
@@ -150,7 +150,7 @@ class Rows(HookCase):
     def test_functions_that_begin_scopes_in_turn(self):
         """From the second call on the caller's code says which scope it is."""
         step = Hook(PARTS + "Record.__enter__", "optimizer", "step", part="begin",
-                    object="attribute", attribute="name", prefix="step#", whose="caller.self",
+                    object="attribute", attribute="name", prefix="step#", whose="self",
                     whose_module=__name__)
         self.lay(step, step._replace(name="zero_grad", prefix="zero_grad#"),
                  Hook(PARTS + "Record.__exit__", "optimizer", "step", part="end",
@@ -187,7 +187,7 @@ class Rows(HookCase):
     def test_the_callers_own_object_in_turn(self):
         """Scopes have no text here; twelve callers, more than are remembered."""
         self.lay(Hook(PARTS + "Record.__enter__", "optimizer", "step", part="begin",
-                      object="instance", whose="caller.self", whose_module=__name__),
+                      object="instance", whose="self", whose_module=__name__),
                  Hook(PARTS + "Record.__exit__", "optimizer", "step", part="end",
                       object="instance"))
 
@@ -214,7 +214,7 @@ class Rows(HookCase):
     def test_one_function_with_scopes_of_two_kinds(self):
         """It is of a module that promises nothing, so that each is asked what it is."""
         self.lay(Hook(PARTS + "Record.__enter__", "optimizer", "step", part="begin",
-                      object="attribute", attribute="name", prefix="step#", whose="caller.self",
+                      object="attribute", attribute="name", prefix="step#", whose="self",
                       whose_module="fake_framework"),
                  Hook(PARTS + "Record.__exit__", "optimizer", "step", part="end",
                       object="instance"))
@@ -280,12 +280,12 @@ class Rows(HookCase):
                          [("inside", 1, []), ("scope", 0, [])])
 
     def test_arguments_of_a_class_are_not_counted(self):
-        self.lay(Hook(PARTS + "Loader.__next__", "data", "next", outermost="data", count="0.left",
-                      count_never_of=PARTS + "Loader"))
-        skipped = lay(Hook(PARTS + "collate", "user", "collate", count="len(result)",
-                           count_never_of=PARTS + "Loader"))
+        self.lay(Hook(PARTS + "Loader.__next__", "data", "next", outermost="data",
+                      count=Count(0, attribute="left", never_of=PARTS + "Loader")))
+        skipped = lay(Hook(PARTS + "collate", "user", "collate",
+                           count=Count("result", never_of=PARTS + "Loader")))
         self.assertIn("needs an argument", skipped[PARTS + "collate"])
-        skipped = lay(Hook(PARTS + "ready", "user", "ready", part="end", count="len(0)"))
+        skipped = lay(Hook(PARTS + "ready", "user", "ready", part="end", count=Count(0)))
         self.assertIn("nothing else", skipped[PARTS + "ready"])
 
         class Other(parts.Loader):
@@ -342,9 +342,9 @@ class Rows(HookCase):
         self.assertEqual([s["flags"] for s in self.spans(work)], [["train"], ["eval"]])
 
     def test_arguments_from_the_call(self):
-        self.lay(Hook(PARTS + "Loader.__next__", "data", "next", count="len(result)"),
-                 Hook(PARTS + "collate", "user", "collate", count="len(0)"),
-                 Hook(PARTS + "Model.default", "user", "default", count="result.size"))
+        self.lay(Hook(PARTS + "Loader.__next__", "data", "next", count=Count("result")),
+                 Hook(PARTS + "collate", "user", "collate", count=Count(0)),
+                 Hook(PARTS + "Model.default", "user", "default", count=Count("result", attribute="size")))
 
         def work():
             next(parts.Loader(1))
@@ -398,12 +398,9 @@ class Rows(HookCase):
         self.assertEqual([value for value, _ in self.samples(work)], [size for _, size in kinds])
 
     def test_the_end_of_the_data_is_a_failed_wait_and_elsewhere_no_failure(self):
-        self.lay(Hook(PARTS + "Loader.__next__", "data", "next"),
-                 Hook(PARTS + "Trainer.next_or_none", "data", "fetch", ends="none"))
+        self.lay(Hook(PARTS + "Loader.__next__", "data", "next"))
         spans = self.spans(lambda: list(parts.Loader(1)))
         self.assertEqual([s["flags"] for s in spans], [[], ["failed"]])
-        spans = self.spans(lambda: parts.Trainer().next_or_none(iter(())))
-        self.assertEqual([s["flags"] for s in spans], [["failed"]])
         _core.hooks_remove()
         self.lay(Hook(PARTS + "Loader.__next__", "user", "next"))
         spans = self.spans(lambda: list(parts.Loader(1)))

@@ -17,7 +17,7 @@ import fake_framework
 from fake_framework import parts
 from fake_framework.hook_case import PARTS, HookCase, lay
 from stepscope import _core
-from stepscope._hooks import Hook
+from stepscope._hooks import Count, Hook
 
 
 def in_a_scope():
@@ -83,7 +83,7 @@ class Errors(HookCase):
         told = []
         self.check(Hook(PARTS + "Model.__call__", "forward", "call", object="instance",
                         outermost="forward", query="fake_framework:is_grad_enabled"),
-                   Hook(PARTS + "collate", "data", "collate", count="len(result)", ends="none"),
+                   Hook(PARTS + "collate", "data", "collate", count=Count("result")),
                    Hook(PARTS + "Trainer.factorial", "user", "factorial", object="type"),
                    Hook(PARTS + "Record.__enter__", "user", "scope", part="begin"),
                    Hook(PARTS + "Record.__exit__", "user", "scope", part="end"),
@@ -155,7 +155,8 @@ class Untouched(HookCase):
         self.assertEqual(alive()(), 1)
         _core.hooks_remove()
         gc.collect()
-        self.assertIsNone(alive())
+        if sys.version_info[:2] != (3, 13) or "t" not in sys.abiflags:  # it keeps all functions from its first thread on
+            self.assertIsNone(alive())
 
     def test_the_collector_counts_no_more_than_without(self):
         model, items, numbers = parts.Model(), [1, 2], array.array("i")
@@ -188,13 +189,13 @@ class Untouched(HookCase):
     def test_nothing_is_kept_alive(self):
         rows = (Hook(PARTS + "Optimizer.update", "optimizer", "update", object="instance"),
                 Hook(PARTS + "Model.__call__", "forward", "call", object="type", outermost="model"),
-                Hook(PARTS + "Scaler.step", "optimizer", "scaled", object="instance", whose="1"),
+                Hook(PARTS + "Scaler.step", "optimizer", "scaled", object="instance", whose=1),
                 Hook(PARTS + "Tensor.to", "transfer", "to", moves="is_cpu"),
                 Hook(PARTS + "Record.__enter__", "optimizer", "step", part="begin", object="attribute",
-                     attribute="name", prefix="Optimizer.step#", whose="caller.self"),
+                     attribute="name", prefix="Optimizer.step#", whose="self"),
                 Hook(PARTS + "Record.__exit__", "optimizer", "step", part="end", object="attribute",
                      attribute="name", prefix="Optimizer.step#"),
-                Hook(PARTS + "collate", "data", "collate", "callable", count="len(result)"),
+                Hook(PARTS + "collate", "data", "collate", "callable", count=Count("result")),
                 Hook(PARTS + "Trainer.batches", "data", "batches"))
         self.lay(*rows)
 

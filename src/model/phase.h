@@ -1,0 +1,60 @@
+/* Third stage: batches and evaluation (step model 2). A phase starts with a batch, or with
+ * the first leading item after an update. Evaluation that has no name is found here and cut
+ * out. What other threads do inside a call is moved to its own stage here too. */
+#ifndef MODEL_PHASE_H
+#define MODEL_PHASE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "model/item.h"
+
+/* Forwards with gradients off that no batch of a loader led, and how many of them an update has
+ * before it (quiet.c). A teacher's are before most updates; those of an evaluation that makes its
+ * own batches are before few, or are more (step model 2.4). */
+enum { QUIET_LENGTHS = 24 };
+
+struct quiet_runs { /* begins with {0} */
+    uint32_t now;   /* since the last update */
+    uint64_t updates;
+    uint64_t as_long[QUIET_LENGTHS]; /* updates that had 1, 2, 4, 8 ... before them, or more */
+};
+
+/* Whether at most one in eight updates has had about as many as there are now. False as long as
+ * there were too few updates to know. */
+bool quiet_is_unusual(const struct quiet_runs *runs);
+
+/* They are followed by an update. */
+void quiet_note(struct quiet_runs *runs);
+
+struct call_log;
+struct step_stage;
+struct thread;
+
+struct phase_stage {
+    struct step_stage *next;
+    struct thread *thread;
+    struct call_log *calls;
+
+    bool is_open;
+    struct held open;
+    /* One each at most, in the order of time: batches of which it is not yet known what they are;
+     * set-up that waits for its first batch; an iterator that ended, while it is not yet known
+     * whether the step did. */
+    struct hold batches, setup, ended;
+    bool eval_open; /* a run of evaluation batches */
+    int64_t eval_start_ns, eval_end_ns;
+
+    struct quiet_runs quiet;
+
+    int64_t last_ns;  /* end of the last item, or time of the last boundary */
+    int64_t point_ns; /* last mark, or end or begin of something */
+};
+
+/* False: no memory. Release it in either case. */
+bool phase_init(struct phase_stage *stage, struct thread *thread, struct call_log *calls,
+                struct step_stage *next);
+void phase_release(struct phase_stage *stage);
+void phase_item(struct phase_stage *stage, struct item *item);
+
+#endif
