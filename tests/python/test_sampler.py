@@ -10,13 +10,23 @@ from interpreters import INTERPRETERS, NEWEST, PACKAGES, PROGRAM, PythonTest, en
 
 SOAK = os.environ.get("SOAK") == "1"
 
-# Three lines take nearly all of the time; each says itself how much.
+# Three lines take nearly all of the time; each says itself how much, by the wall clock and without the time
+# that it waited for a core.
 SHARES = """
-import sys, time
+import os, sys, time
 from stepscope import _core
 
-clock = time.perf_counter
-spent = {"python": 0.0, "sleep": 0.0, "generator": 0.0}
+schedstat = os.open("/proc/thread-self/schedstat", os.O_RDONLY)
+
+def clocks():
+    wall = time.perf_counter()
+    return wall, wall - int(os.pread(schedstat, 100, 0).split()[1]) / 1e9
+
+spent = {"python": [0.0, 0.0], "sleep": [0.0, 0.0], "generator": [0.0, 0.0]}
+
+def add(part, begin, end):
+    for i in range(2):
+        spent[part][i] += end[i] - begin[i]
 
 def python():
     total = 0
@@ -30,24 +40,24 @@ def generate():
 def loop(seconds):
     _core.step()
     _core.sampler_start(hz=50)
-    end = clock() + seconds
-    while clock() < end:
+    end = time.perf_counter() + seconds
+    while time.perf_counter() < end:
         _core.step()
-        a = clock()
+        a = clocks()
         python()
-        b = clock()
+        b = clocks()
         time.sleep(0.003)  # sleep
-        c = clock()
+        c = clocks()
         for value in generate(): pass
-        d = clock()
-        spent["python"] += b - a
-        spent["sleep"] += c - b
-        spent["generator"] += d - c
+        d = clocks()
+        add("python", a, b)
+        add("sleep", b, c)
+        add("generator", c, d)
     _core.sampler_stop()
 
 loop(float(sys.argv[1]))
-whole = sum(spent.values())
-print({name: part / whole for name, part in spent.items()})
+whole = [sum(part[i] for part in spent.values()) for i in range(2)]
+print({name: [part[i] / whole[i] for i in range(2)] for name, part in spent.items()})
 """
 
 # Each function says in its name, its file and its line which one it is, and calls one of the same.
@@ -274,12 +284,15 @@ class Sampler(PythonTest):
         return 1 + next(i for i, line in enumerate(SHARES.split("\n")) if line.endswith("# " + mark))
 
     def check_shares(self, python, seconds, points):
+        """The sampler misses some of the time in which the loop has no core: then it has none either. So what
+        it sees lies between the shares of both clocks; where nothing else runs, they are one."""
         truth = ast.literal_eval(self.sampled(python, SHARES, str(seconds)).stdout)
         lines = [line for line in self.hot()["lines"] if line["stage"] == "other"]
         self.assertTrue(lines)
         for mark, share in truth.items():
             seen = sum(line["share"] for line in lines if line["line"] == self.line_of(mark))
-            self.assertAlmostEqual(seen, share, delta=points / 100, msg=f"{mark} {truth} {lines}")
+            self.assertGreaterEqual(seen, min(share) - points / 100, f"{mark} {truth} {lines}")
+            self.assertLessEqual(seen, max(share) + points / 100, f"{mark} {truth} {lines}")
 
     def test_names_lines_with_their_share_of_the_time(self):
         for python in self.each():
