@@ -205,7 +205,8 @@ static void find_causes(struct diagnosis_input *input)
         find_inconclusive(input);
 }
 
-void diagnose(struct diagnosis *out, const struct snapshot *snapshot, const struct ss_run *run)
+void diagnose(struct diagnosis *out, const struct snapshot *snapshot, const struct ss_run *run,
+              unsigned hooked)
 {
     struct snap_loop estimated;
     struct diagnosis_input input = {.snapshot = snapshot,
@@ -213,7 +214,7 @@ void diagnose(struct diagnosis *out, const struct snapshot *snapshot, const stru
                                     .loop = snapshot->loop_count ? snapshot->loops : NULL,
                                     .out = out};
 
-    input.framework = framework_find(snapshot, input.loop);
+    input.framework = framework_find(snapshot, input.loop, hooked);
     input.loader = framework_of_batches(snapshot, input.framework);
     input.has_few_steps = input.loop && has_too_few(input.loop);
     input.has_few_waits = input.has_few_steps && has_few_waits(input.loop);

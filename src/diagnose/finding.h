@@ -61,8 +61,10 @@ struct diagnosis {
     struct inconclusive inconclusive;
 };
 
-/* Ranked by what removing the cause saves at least: the lower end of its share. */
-void diagnose(struct diagnosis *out, const struct snapshot *snapshot, const struct ss_run *run);
+/* Ranked by what removing the cause saves at least: the lower end of its share. `hooked`: bits of
+ * enum hooked_framework, those with an installed hook. */
+void diagnose(struct diagnosis *out, const struct snapshot *snapshot, const struct ss_run *run,
+              unsigned hooked);
 
 /* Part of the time that removing the cause saves, by arithmetic: its share. Of an upper bound only
  * the upper end is known. A finding that is no loss of time (compute-bound, too-few-steps) has

@@ -2,9 +2,11 @@
 
 #include <string.h>
 
+#include "load/hook_list.h"
+
 /* What makes steps, and with which names: what gives the batches is often another framework's.
  * Programs that record themselves say "step" and "backward" as well: of a framework those are only
- * next to a name that is unique to it. */
+ * next to a name that is unique to it, or where the framework is hooked. */
 static const struct known {
     const char *text;
     uint8_t role, stage;
@@ -81,10 +83,11 @@ static size_t rank_of(const struct snap_span *span, size_t row, const struct sna
     return row + (makes ? 0 : is_inside ? KNOWN : 2 * KNOWN);
 }
 
-/* Bits: frameworks that a unique name shows. */
-static unsigned certain(const struct snapshot *snapshot)
+/* Bits: frameworks that a unique name shows, or hooks. A script that updates its weights by hand,
+ * without a loader, calls nothing else of PyTorch that has a name of its own. */
+static unsigned certain(const struct snapshot *snapshot, unsigned hooked)
 {
-    unsigned found = 0;
+    unsigned found = hooked & HOOKED_TORCH ? 1u << FRAMEWORK_TORCH : 0;
 
     for (size_t i = 0; i < snapshot->span_count; i++) {
         const size_t row = row_of(&snapshot->spans[i]);
@@ -94,9 +97,10 @@ static unsigned certain(const struct snapshot *snapshot)
     return found;
 }
 
-enum framework framework_find(const struct snapshot *snapshot, const struct snap_loop *loop)
+enum framework framework_find(const struct snapshot *snapshot, const struct snap_loop *loop,
+                              unsigned hooked)
 {
-    const unsigned present = certain(snapshot);
+    const unsigned present = certain(snapshot, hooked);
     enum framework found = FRAMEWORK_OTHER;
     size_t best = SIZE_MAX;
 

@@ -105,7 +105,7 @@ static bool is_quiet(unsigned marks)
 
 static bool is_quiet_evaluation(const struct phase_stage *stage, unsigned marks)
 {
-    return is_quiet(marks) && quiet_is_unusual(&stage->quiet);
+    return is_quiet(marks) && quiet_evaluates(&stage->quiet);
 }
 
 static void close_phase(struct phase_stage *stage)
@@ -117,7 +117,7 @@ static void close_phase(struct phase_stage *stage)
     const unsigned marks = phase->work->marks;
     const bool is_eval = is_evaluation(marks) || is_quiet_evaluation(stage, marks);
     if (marks & WORK_UPDATE)
-        quiet_note(&stage->quiet);
+        quiet_note(&stage->quiet, phase->work->update_owner, marks & WORK_EVAL_FORWARD);
     if (is_eval) {
         evaluate_batches(stage);
         pass_batches(stage);
@@ -355,6 +355,16 @@ static void cut_call(struct phase_stage *stage, struct item *item)
     }
 }
 
+/* Gradients that are set to zero are the next step's, no part of the evaluation before it. */
+static void end_quiet(struct phase_stage *stage, const struct item *item)
+{
+    if (item->stage == SS_STAGE_OPTIMIZER && stage->is_open &&
+        is_quiet_evaluation(stage, stage->open.work.marks)) {
+        close_phase(stage);
+        close_eval(stage);
+    }
+}
+
 static void take_span(struct phase_stage *stage, struct item *item)
 {
     move_overlays(stage, item);
@@ -374,6 +384,7 @@ static void take_span(struct phase_stage *stage, struct item *item)
         add_work(stage, item->work, item->end_ns);
     } else {
         drop_setup(stage);
+        end_quiet(stage, item);
         add_work(stage, item->work, item->end_ns);
     }
 }

@@ -10,22 +10,26 @@
 #include "model/item.h"
 
 /* Forwards with gradients off that no batch of a loader led, and how many of them an update has
- * before it (quiet.c). A teacher's are before most updates; those of an evaluation that makes its
- * own batches are before few, or are more (step model 2.4). */
-enum { QUIET_LENGTHS = 24 };
+ * before it (quiet.c). A teacher's are before most updates, those of an evaluation that makes its
+ * own batches before few, or are more; and what an update uses, the first one of its optimizer has
+ * used as well, where an evaluation has nothing yet to look at (step model 2.4). */
+enum { QUIET_LENGTHS = 24, QUIET_OWNERS = 16 };
 
 struct quiet_runs { /* begins with {0} */
     uint32_t now;   /* since the last update */
+    bool is_used;   /* the first update of some optimizer had one before it, or in its batch */
+    uint32_t owner[QUIET_OWNERS]; /* whose updates there were, the first ones */
+    int owners;
     uint64_t updates;
     uint64_t as_long[QUIET_LENGTHS]; /* updates that had 1, 2, 4, 8 ... before them, or more */
 };
 
-/* Whether at most one in eight updates has had about as many as there are now. False as long as
- * there were too few updates to know. */
-bool quiet_is_unusual(const struct quiet_runs *runs);
+/* Whether those that there are now evaluate: no first update has used any, or at most one in eight
+ * updates has had about as many. False as long as there were too few updates to know. */
+bool quiet_evaluates(const struct quiet_runs *runs);
 
-/* They are followed by an update. */
-void quiet_note(struct quiet_runs *runs);
+/* An update follows: by whom, and whether its own batch had a forward with gradients off. */
+void quiet_note(struct quiet_runs *runs, uint32_t owner, bool inside);
 
 struct call_log;
 struct step_stage;

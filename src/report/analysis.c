@@ -13,7 +13,7 @@ void analysis_make(struct analysis *analysis, const struct snapshot *snapshot, s
     analysis->hooks = hooks;
     analysis->snapshot = snapshot;
     analysis->deadline_ns = 0;
-    diagnose(&analysis->diagnosis, snapshot, run);
+    diagnose(&analysis->diagnosis, snapshot, run, hooks ? hooks->frameworks : 0);
 }
 
 const char *analysis_verdict(const struct analysis *analysis)

@@ -87,6 +87,19 @@ class Shapes(TruthTest):
         self.assertEqual(report["books"]["eval_ns"], 0)
         self.assertEqual(counts["Sequential", "forward"], 24)
 
+    def test_an_evaluation_of_one_forward_after_each_step_is_cut_out(self):
+        report, counts = self.train("one_batch", [12])
+        self.assertEqual(counts["Sequential", "forward"], 24)
+        forward = spans_of(report)["Sequential", "forward"]
+        places = {place["place"]: place["count"] for place in forward["loop"]}
+        self.assertEqual((places["step"], places["eval"]), (12, 11))  # the last one is after the loop
+        self.assertGreater(report["books"]["eval_ns"], 0)
+
+    def test_an_agent_acts_in_forward(self):
+        report, counts = self.train("agent", [12])
+        self.assertEqual(report["books"]["eval_ns"], 0)
+        self.assertEqual(counts["Sequential", "forward"], 3 * 12 - 2)
+
     def test_evaluation_and_save_are_cut_out(self):
         report, counts = self.train("evaluation", [12])
         self.assertEqual((counts["", "torch.save"], counts["", "torch.load"]), (3, 1))

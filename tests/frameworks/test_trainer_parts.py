@@ -27,6 +27,14 @@ class TrainerParts(FrameworkTest):
     def test_keras(self):
         self.check("keras")
 
+    def test_a_model_that_is_compiled_again_is_another_training(self):
+        self.hooked("trainer_parts.py", "compiled_again")
+        loops = self.report()["loops"]
+        self.assertEqual([(loop["steps"]["count"], loop["steps"]["parts"]) for loop in loops],
+                         2 * [(2 * STEPS, 2)])
+        for loop in loops:
+            self.assertGreater(loop["books"]["compile_ns"], 0)
+
     def test_lightning(self):
         self.check("lightning")
 

@@ -164,6 +164,36 @@ def teacher():
         optimizer.step()
 
 
+def one_batch():
+    """All data is one batch, as a graph is. Each epoch has a step, and an evaluation of one forward."""
+    net, batch = model(), (torch.ones(BATCH, 8), torch.ones(BATCH, 1))
+    optimizer = torch.optim.SGD(net.parameters(), lr=0.1)
+    for _ in range(STEPS):
+        net.train()
+        optimizer.zero_grad()
+        loss_of(net, batch).backward()
+        optimizer.step()
+        net.eval()
+        with torch.no_grad():
+            loss_of(net, batch).item()
+
+
+def agent():
+    """Acts by its own network, from the third step on, and is taught by another one."""
+    net, target, seen = model(), model(), torch.ones(BATCH, 8)
+    optimizer = torch.optim.SGD(net.parameters(), lr=0.1)
+    for number in range(STEPS):
+        if number > 1:
+            with torch.no_grad():
+                net(seen[:1]).item()
+        values = net(seen)
+        with torch.no_grad():
+            wanted = target(seen)
+        optimizer.zero_grad()
+        nn.functional.mse_loss(values, wanted).backward()
+        optimizer.step()
+
+
 def evaluation():
     """Every 4 steps, in the body of the loop; and a save."""
     net = model()

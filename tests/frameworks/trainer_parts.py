@@ -1,7 +1,7 @@
-"""Trainings in several parts: trainer_parts.py keras|lightning|transformers
+"""Trainings in several parts: trainer_parts.py keras|lightning|transformers|compiled_again
 
 Each fits one model three times, then a wider one, anew in each of three folds, then models of three sizes, with 6 steps
-each time."""
+each time; the last one a model of Keras by one line, twice before and twice after it is compiled again."""
 
 import os
 import sys
@@ -21,18 +21,31 @@ def use(make, fit):
         fit(make(size))
 
 
-def keras():
+def keras_model(size):
     import keras
+
+    model = keras.Sequential([keras.Input((8,)), keras.layers.Dense(size), keras.layers.Dense(1)])
+    model.compile("sgd", "mse")
+    return model
+
+
+def keras_fit(model):
     import numpy as np
 
-    x, y = np.ones((STEPS * BATCH, 8), "f"), np.ones((STEPS * BATCH, 1), "f")
+    model.fit(np.ones((STEPS * BATCH, 8), "f"), np.ones((STEPS * BATCH, 1), "f"), BATCH, verbose=0)
 
-    def make(size):
-        model = keras.Sequential([keras.Input((8,)), keras.layers.Dense(size), keras.layers.Dense(1)])
-        model.compile("sgd", "mse")
-        return model
 
-    use(make, lambda model: model.fit(x, y, BATCH, verbose=0))
+def keras():
+    use(keras_model, keras_fit)
+
+
+def compiled_again():
+    model = keras_model(3)
+    for number in range(4):
+        if number == 2:
+            model.layers[0].trainable = False
+            model.compile("sgd", "mse")
+        keras_fit(model)
 
 
 def lightning():

@@ -15,9 +15,9 @@ static pid_t owner; /* a forked child counts anew */
 int __real_feed_init(struct feed *feed, struct ss_run *run, const struct run_facts *facts);
 int __wrap_feed_init(struct feed *feed, struct ss_run *run, const struct run_facts *facts);
 void __real_diagnose(struct diagnosis *out, const struct snapshot *snapshot,
-                     const struct ss_run *run);
+                     const struct ss_run *run, unsigned hooked);
 void __wrap_diagnose(struct diagnosis *out, const struct snapshot *snapshot,
-                     const struct ss_run *run);
+                     const struct ss_run *run, unsigned hooked);
 
 static void count(unsigned *what)
 {
@@ -34,10 +34,10 @@ int __wrap_feed_init(struct feed *feed, struct ss_run *run, const struct run_fac
 }
 
 void __wrap_diagnose(struct diagnosis *out, const struct snapshot *snapshot,
-                     const struct ss_run *run)
+                     const struct ss_run *run, unsigned hooked)
 {
     count(&diagnoses);
-    __real_diagnose(out, snapshot, run);
+    __real_diagnose(out, snapshot, run, hooked);
 }
 
 __attribute__((destructor)) static void say(void)

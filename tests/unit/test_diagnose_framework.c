@@ -7,6 +7,7 @@
 #include <cmocka.h>
 
 #include "diagnose/framework.h"
+#include "load/hook_list.h"
 #include "support/play.h"
 
 enum { STEPS = 30 };
@@ -16,13 +17,19 @@ static unsigned loader(struct script *s)
     return script_name(s, "DataLoader", SS_STAGE_DATA, SS_ROLE_NONE, SS_SCOPE_NONE, "");
 }
 
-static void check_both(struct play *p, enum framework expected, enum framework batches)
+static void check_hooked(struct play *p, unsigned hooked, enum framework expected,
+                         enum framework batches)
 {
     const struct snapshot *snapshot = script_finish(p->s);
     const struct snap_loop *loop = snapshot->loop_count ? snapshot->loops : NULL;
-    assert_int_equal(framework_find(snapshot, loop), expected);
+    assert_int_equal(framework_find(snapshot, loop, hooked), expected);
     assert_int_equal(framework_of_batches(snapshot, expected), batches);
     script_free(p->s);
+}
+
+static void check_both(struct play *p, enum framework expected, enum framework batches)
+{
+    check_hooked(p, 0, expected, batches);
 }
 
 static void check(struct play *p, enum framework expected)
@@ -144,6 +151,24 @@ static void a_program_that_records_itself_uses_none(void **state)
     check(&p, FRAMEWORK_OTHER);
 }
 
+/* Weights that are updated by hand, batches that are slices: only forward and backward are seen. */
+static void gradients_alone_are_of_the_framework_that_is_hooked(void **state)
+{
+    (void)state;
+    static const struct {
+        unsigned hooked;
+        enum framework framework;
+    } cases[] = {{HOOKED_TORCH, FRAMEWORK_TORCH}, {HOOKED_JAX, FRAMEWORK_OTHER}};
+    for (size_t i = 0; i < 2; i++) {
+        struct play p = play_new();
+        for (int k = 0; k < STEPS; k++) {
+            script_span(p.s, p.forward, TRAIN, 20);
+            script_span(p.s, p.backward, TRAIN, 30);
+        }
+        check_hooked(&p, cases[i].hooked, cases[i].framework, cases[i].framework);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -154,6 +179,7 @@ int main(void)
         cmocka_unit_test(trainers_on_torch_are_known_by_their_loops),
         cmocka_unit_test(loops_by_hand_are_known_by_what_is_in_them),
         cmocka_unit_test(a_program_that_records_itself_uses_none),
+        cmocka_unit_test(gradients_alone_are_of_the_framework_that_is_hooked),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -327,6 +327,52 @@ static void evaluation_without_a_loader_is_cut_out(void **state)
     evaluate_without_a_loader(true);
 }
 
+/* A graph that is one batch: each update is followed by an evaluation of one forward. */
+static void evaluation_after_each_update_is_cut_out(void **state)
+{
+    (void)state;
+    struct play p = play_new();
+    for (int i = 0; i < 12; i++) {
+        script_span(p.s, p.zero, 0, 1);
+        play_update(&p, p.adam);
+        script_span(p.s, p.forward, EVAL, 12);
+        script_span(p.s, p.sync, 0, 3);
+    }
+    script_point(p.s, SS_KIND_EPOCH_END, 0);
+    const struct snapshot *snapshot = script_finish(p.s);
+    const struct snap_loop *loop = play_only_loop(snapshot);
+    assert_int_equal(loop->steps, 12);
+    assert_int_equal(play_segment(snapshot, SEGMENT_EVAL_NS), 12 * 15);
+    assert_int_equal(total(loop, SS_STAGE_FORWARD), 12 * 20);
+    script_free(p.s);
+}
+
+/* An agent acts before its first update too, or that has a target network in its batch; and what is
+ * taught later, by another optimizer, has its teacher from its first update on. */
+static void what_the_first_update_uses_is_forward(void **state)
+{
+    (void)state;
+    enum { ACTS, TARGET, TAUGHT_LATER, CASES };
+    for (int which = ACTS; which < CASES; which++) {
+        struct play p = play_new();
+        for (int i = 0; i < 24; i++) {
+            const bool taught = which == TAUGHT_LATER && i >= 12;
+            const bool learnt = i > 0 || which == ACTS; /* at first it acts at random */
+            if (taught || (which != TAUGHT_LATER && learnt))
+                script_span(p.s, p.forward, EVAL, 4);
+            script_span(p.s, p.forward, TRAIN, 20);
+            if (which == TARGET)
+                script_span(p.s, p.forward, EVAL, 6);
+            script_span(p.s, p.backward, 0, 30);
+            script_span(p.s, taught ? p.sgd : p.adam, 0, 5);
+        }
+        const struct snapshot *snapshot = script_finish(p.s);
+        /* The first forward of the teacher is not known to be one. */
+        assert_int_equal(play_segment(snapshot, SEGMENT_EVAL_NS), which == TAUGHT_LATER ? 4 : 0);
+        script_free(p.s);
+    }
+}
+
 /* Means and deviations of all inputs, or how many there are of each class. */
 static void a_loop_over_data_alone_is_no_evaluation(void **state)
 {
@@ -821,6 +867,8 @@ int main(void)
         cmocka_unit_test(evaluation_without_gradients_is_cut_out),
         cmocka_unit_test(evaluation_is_known_by_its_iterator),
         cmocka_unit_test(evaluation_without_a_loader_is_cut_out),
+        cmocka_unit_test(evaluation_after_each_update_is_cut_out),
+        cmocka_unit_test(what_the_first_update_uses_is_forward),
         cmocka_unit_test(a_loop_over_data_alone_is_no_evaluation),
         cmocka_unit_test(what_runs_while_a_batch_is_made_is_data),
         cmocka_unit_test(gradients_make_steps_where_nothing_else_does),

@@ -13,15 +13,15 @@
 static unsigned diagnoses;
 
 void __real_diagnose(struct diagnosis *out, const struct snapshot *snapshot,
-                     const struct ss_run *run);
+                     const struct ss_run *run, unsigned hooked);
 void __wrap_diagnose(struct diagnosis *out, const struct snapshot *snapshot,
-                     const struct ss_run *run);
+                     const struct ss_run *run, unsigned hooked);
 
 void __wrap_diagnose(struct diagnosis *out, const struct snapshot *snapshot,
-                     const struct ss_run *run)
+                     const struct ss_run *run, unsigned hooked)
 {
     diagnoses++;
-    __real_diagnose(out, snapshot, run);
+    __real_diagnose(out, snapshot, run, hooked);
 }
 
 static size_t render(const struct analysis *analysis, unsigned form)

@@ -42,7 +42,8 @@ fit = Fit()
 def _begin_fit(arguments):
     fit.batches = fit.callbacks = None
     model = arguments[0] if arguments else None
-    fit.begin("fit", model, model_name(model), lambda: model.count_params())
+    fit.begin("fit", model, model_name(model), lambda: model.count_params(),
+              getattr(model, "_compile_config", None))
 
 
 def _end_fit(arguments, result, failed):

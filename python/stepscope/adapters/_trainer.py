@@ -53,11 +53,16 @@ def size_of(module):
     return sum(parameter.numel() for parameter in module.parameters())
 
 
+def _weakly(thing):
+    return (lambda: None) if thing is None else weakref.ref(thing)
+
+
 class Loop(threading.local):
     """The trainer's loop in this thread. The trainer says where it and its epochs begin and end."""
 
     _loop = _epoch = None
-    _last = None, None, ""  # the model, weakly; which are like it; what that training is called
+    # The model, and how it was compiled, weakly; which are like it; what that training is called.
+    _last = _weakly(None), _weakly(None), None, ""
 
     def is_open(self):
         return self._loop is not None
@@ -65,25 +70,28 @@ class Loop(threading.local):
     def in_epoch(self):
         return self._epoch is not None
 
-    def begin(self, name, model=None, of="", size=None):
-        """`of` is what the model is called, size() how many parameters it has."""
-        self._loop = _core.loop(name, self._training_of(model, of, size) if of else "")
+    def begin(self, name, model=None, of="", size=None, compiled=None):
+        """`of` is what the model is called, size() how many parameters it has, `compiled` an object that
+        is another one each time the model is compiled for training."""
+        self._loop = _core.loop(name, self._training_of(model, of, size, compiled) if of else "")
         self._loop.__enter__()
 
-    def _training_of(self, model, of, size):
+    def _training_of(self, model, of, size, compiled):
         """Of the model that was trained last, or of one like it by the same line of the script, as in
-        each of several folds, it is the same training."""
+        each of several folds, it is the same training. Not of one that was compiled again, as to train
+        more of its layers, or with another optimizer."""
         try:
-            known, kind, called = self._last
-            is_same = known is not None and known() is model
+            known, last_compiled, kind, called = self._last
+            is_known = known() is model
+            is_same = is_known and last_compiled() is compiled
             try:
                 like = _place(), type(model), size()
             except Exception:  # it has none yet
                 like = None
-            if not is_same and (like is None or like != kind):
+            if not is_same and (is_known or like is None or like != kind):
                 _counts[of] = number = _counts.get(of, 0) + 1
                 called = of if number == 1 else "%s#%d" % (of, number) if number < _TRAININGS_MOST else ""
-            self._last = weakref.ref(model), like, called
+            self._last = weakref.ref(model), _weakly(compiled), like, called
             return called
         except Exception:  # a user's model
             return ""
