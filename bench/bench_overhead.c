@@ -1,9 +1,10 @@
 /* What recording costs a training: the steps of the built-in trainer, about 1.4 ms each, as
- * neighbouring pairs. Of each pair one step is recorded and one is not, in an order drawn anew;
- * what counts is the ratio of the two. Whatever disturbs the machine for longer than two steps hits
- * both, and the median over many pairs does not see what is shorter. Pairs of which neither step is
- * recorded run in between: their ratio is 1 but for the noise. On a machine that is busy with other
- * things the ratio of CPU times says more than that of wall times; no call of the recorder waits.
+ * neighbouring pairs. Of each pair one step is recorded and one is not, in an order drawn for each
+ * pair; what counts is the ratio of the two. Whatever disturbs the machine for longer than two
+ * steps hits both, and the median over many pairs does not see what is shorter. Pairs of which
+ * neither step is recorded run in between: their ratio is 1 but for the noise. On a machine that is
+ * busy with other things the ratio of CPU times says more than that of wall times; no call of the
+ * recorder waits.
  *
  * Beside it: what the events of a step cost by the recorder's own measurement, the CPU time of its
  * helper thread while every step is recorded, and that of `stepscope run` around a training.
@@ -185,7 +186,7 @@ static void run_pairs(struct bench *bench, struct row *twins, struct row *record
         free(ratio[i / 2][i % 2]);
 }
 
-/* Runs recorded steps until the recorder has written down the CPU time of its helper thread anew,
+/* Runs recorded steps until the recorder has written down the CPU time of its helper thread again,
  * which it does every second. */
 static uint64_t next_helper_ns(struct bench *bench, const struct recording *recording)
 {

@@ -108,7 +108,7 @@ static void run_steps(const struct pace *pace, struct samples *samples)
             clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &until, NULL);
             ss_step(1);
         }
-        /* Whoever is first finds colder caches: they take turns, at the start of a step too. */
+        /* The first one finds colder caches: they take turns, at the start of a step too. */
         bool span_first = (i + i / SPANS_PER_STEP) & 1;
         if (span_first)
             sample_span(samples, i);

@@ -34,7 +34,7 @@ def work():
 
 
 def busy(seconds, depth=DEPTH):
-    """CPU time of one call of work(), in ns, measured under a stack of so many frames."""
+    """CPU time of one call of work(), in ns, measured under a stack of this many frames."""
     if depth:
         return busy(seconds, depth - 1)
     calls = 0

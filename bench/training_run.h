@@ -16,7 +16,7 @@ struct training_run {
     struct bench_run *run;
 };
 
-/* At least so many spans, in TMPDIR. Ends the program if that fails. */
+/* At least this many spans, in TMPDIR. Ends the program if that fails. */
 void training_run_make(struct training_run *made, size_t spans, bool with_trace);
 void training_run_remove(struct training_run *made);
 

@@ -49,7 +49,7 @@ struct demo_fault {
 
 struct demo_settings {
     int64_t epochs;
-    int64_t steps; /* stop after so many; 0: after the epochs */
+    int64_t steps; /* stop after this many; 0: after the epochs */
     int batch;     /* samples per step */
     int hidden[DEMO_LAYERS];
     int layers; /* hidden ones */

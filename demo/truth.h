@@ -66,7 +66,7 @@ enum { TRUTH_PARTS = 32 };
 struct truth_step {
     int64_t start_ns, wall_ns; /* wall: without what is cut out of a step */
     int64_t data_ns, forward_ns, backward_ns, optimizer_ns, callback_ns;
-    int64_t unsure_ns; /* by so much a recorder may differ, all its stages together */
+    int64_t unsure_ns; /* how much a recorder may differ, all its stages together */
 };
 
 struct truth {

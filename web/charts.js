@@ -15,7 +15,7 @@ function colour(name) {
 const lineColours = ["blue", "vermillion", "green", "purple", "orange", "sky", "grey", "ink"];
 const lineDashes = [[], [7, 3], [2, 2], [8, 2, 2, 2]];
 
-/* Times at which values change, and the column that holds from there on; null where none does. */
+/* Times at which values change, and the column that holds until the next; null where none does. */
 function timeline(found) {
   const times = [];
   const held = [];
@@ -233,7 +233,7 @@ function machineGroups(rows) {
   return groups;
 }
 
-/* For whoever cannot see it: what the drawing that it replaces was called. */
+/* For readers who cannot see it: what the drawing that it replaces was called. */
 function describeCanvas(place, plot) {
   const canvas = plot.root.querySelector("canvas");
   canvas.setAttribute("role", "img");

@@ -6,7 +6,7 @@ export function seconds(value, length) {
   return `${value.toFixed(digits)} s`;
 }
 
-/* From so many milliseconds on; how many the unit has. */
+/* From how many milliseconds a unit is used, and how many it has. */
 const units = [[7.2e6, 3.6e6, "h"], [1.2e5, 6e4, "min"], [1e3, 1e3, "s"], [1, 1, "ms"],
   [Number.MIN_VALUE, 1e-3, "us"], [0, 1, "ms"]];
 

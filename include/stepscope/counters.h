@@ -15,9 +15,9 @@
     X(CPU_ALLOWED, "cpu.allowed", CORES, GAUGE, NONE,                                              \
       "cores that the loops may use; before there are any, the command")                           \
     X(CPU_ALLOWED_BUSY, "cpu.allowed_busy", NS, TOTAL, NONE,                                       \
-      "time in which those worked; told where they are not all")                                   \
+      "time in which those worked; recorded where they are not all")                               \
     X(CPU_ALLOWED_STEAL, "cpu.allowed_steal", NS, TOTAL, NONE,                                     \
-      "time that the hypervisor took of those; told where they are not all")                       \
+      "time that the hypervisor took of those; recorded where they are not all")                   \
     X(CPU_STEAL, "cpu.steal", NS, TOTAL, NONE, "time that the hypervisor took, all cores")         \
     X(CPU_FREQUENCY, "cpu.frequency", HZ, GAUGE, CPU, "clock of a core it may use")                \
     X(CPU_THROTTLES, "cpu.throttles", COUNT, TOTAL, NONE, "slowed down by heat, cores it may use") \

@@ -130,7 +130,7 @@ static bool is_fine(int result, const char *function)
 }
 
 /* A driver may wait inside a call, for room in its queue or for a thread that needs the GIL. The
- * pairs are the owner's alone, so others may have it meanwhile. */
+ * pairs are the owner's alone, so others may use it in the meantime. */
 static int record_event(cuda_handle event, cuda_handle stream)
 {
     int result;
@@ -331,7 +331,7 @@ void device_events_begin(const struct hook_visit *visit)
     int mode;
     if (!visit->open || !belongs_here() || (events.is_open && visit->depth > events.open_depth))
         return;
-    events.is_open = false; /* if it was, nobody saw the end of that call */
+    events.is_open = false; /* if it was, the end of that call was not seen */
     if (!is_ready() || !find_stream(&stream) || is_captured(stream) || !step_aside(&mode))
         return;
     look(POLLED);

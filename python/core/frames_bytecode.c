@@ -38,7 +38,7 @@ enum opcode_kind {
     OPCODE_UNKNOWN  /* stands for another one: nothing is known from here on */
 };
 
-/* Numbers from here on are put in place of others while somebody traces. */
+/* Numbers from here on are put in place of others while the script is traced. */
 #ifdef MIN_INSTRUMENTED_OPCODE
 enum { FIRST_STAND_IN = MIN_INSTRUMENTED_OPCODE };
 #else

@@ -123,7 +123,8 @@ static void add_slots(struct search *search, const struct dl_phdr_info *info)
     }
 }
 
-/* What the slot leads to: the function itself, unless somebody else's, or not bound yet. */
+/* What the slot leads to: the function itself, unless another library patched it or it is not bound
+ * yet. */
 static void *function_behind(const struct search *search, const struct dl_phdr_info *info)
 {
     for (unsigned i = 0; i < search->got->count; i++) {

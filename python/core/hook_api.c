@@ -62,7 +62,7 @@ static PyObject *follow(PyObject *module, PyObject *args)
     return reason ? PyUnicode_FromString(reason) : Py_NewRef(Py_None);
 }
 
-/* hook_trains(wrapper, or None for that which hook_called() gives): its calls train. */
+/* hook_trains(wrapper, or None for the one hook_called() gives): its calls train. */
 static PyObject *mark_training(PyObject *module, PyObject *wrapper)
 {
     (void)module;
@@ -157,7 +157,7 @@ static PyObject *turn_off(PyObject *module, PyObject *unused)
     return PyLong_FromLong(hook_restore_all());
 }
 
-/* Says how many can not be laid again. */
+/* Returns how many cannot be installed again. */
 static PyObject *turn_on(PyObject *module, PyObject *unused)
 {
     (void)module;
@@ -173,8 +173,8 @@ static PyObject *pause_all(PyObject *module, PyObject *yes)
     Py_RETURN_NONE;
 }
 
-/* Off for good: what was hooked is let go. What can not be restored goes on handing on, and others
- * may be laid afterwards. */
+/* Off for good: what was hooked is let go. What cannot be restored keeps forwarding calls, and
+ * others may be laid afterwards. */
 static PyObject *remove_all(PyObject *module, PyObject *unused)
 {
     (void)module;

@@ -1,5 +1,5 @@
 /* The callable type: an object that stands for a function in a class or a module, calls it and
- * looks like it, for whoever asks for its name, documentation, signature or attributes. */
+ * looks like it to code that asks for its name, documentation, signature or attributes. */
 #include <Python.h>
 
 #include <stddef.h>
@@ -36,7 +36,7 @@ ATTR_HOT static PyObject *call(PyObject *self, PyObject *const *args, size_t nar
     struct callable *me = callable_of(self);
     if (!stack_has_room())
         return NULL;
-    PyObject *function = Py_NewRef(me->function); /* it may be restored meanwhile */
+    PyObject *function = Py_NewRef(me->function); /* it may be restored during the call */
     const struct hook_call call_made = {NULL, args, PyVectorcall_NARGS(nargsf)};
     struct hook_visit visit;
     visit.point = NULL;
@@ -115,8 +115,8 @@ static PyObject *resolve(PyObject *function, PyObject **path)
     return found;
 }
 
-/* Pickled by the function's name if that leads here, else as the function itself, so that whoever
- * reads the pickle needs nothing of ours. */
+/* Pickled by the function's name if that leads here, else as the function itself, so that a process
+ * that reads the pickle needs nothing of ours. */
 static PyObject *reduce(PyObject *self, PyObject *unused)
 {
     (void)unused;
@@ -258,7 +258,7 @@ static const char *restore(struct hook *hook)
     const PyObject *own = own_value(hook);
     if (own != hook->place && own != hook->original)
         return "something else replaced it since";
-    const int failed = own == hook->original ? 0 /* somebody else has restored it */
+    const int failed = own == hook->original ? 0 /* other code has restored it */
                        : hook->original
                            ? PyObject_SetAttr(hook->owner, hook->attribute, hook->target)
                            : PyObject_DelAttr(hook->owner, hook->attribute);

@@ -118,12 +118,12 @@ ATTR_HOT static bool pair_enter(struct hook_visit *visit, const struct hook_call
         return true;
     const PyObject *object = hook_argument(call, 0);
     struct pair *outer = find_pair(visit->name);
-    /* Asked twice: a pair whose end nobody saw is not open any more. */
+    /* Asked twice: a pair whose end was not seen is no longer open. */
     if (UNLIKELY(outer) && span_stack_take_back(visit->name)) {
         outer->inside += outer->object == object;
         return true;
     }
-    if (pairs.count == PAIRS_MOST) { /* nobody ended the oldest, or it is too deep to matter */
+    if (pairs.count == PAIRS_MOST) { /* the oldest never ended, or it is too deep to matter */
         memmove(pairs.open, pairs.open + 1, sizeof *pairs.open * (PAIRS_MOST - 1));
         pairs.count--;
     }
@@ -148,7 +148,7 @@ ATTR_HOT static bool take_pair(const PyObject *object, ss_name *name)
     return false;
 }
 
-/* If the call that begins a span failed, nobody ends it. */
+/* If the call that begins a span failed, nothing ends the span. */
 static void pair_leave(const struct hook_visit *visit, const struct hook_call *call,
                        PyObject *result, struct hook_ending *end)
 {
@@ -159,7 +159,8 @@ static void pair_leave(const struct hook_visit *visit, const struct hook_call *c
     }
 }
 
-/* __exit__ is told which exception leaves the scope. `device` is the only extra of such a row. */
+/* __exit__ receives the exception that leaves the scope. `device` is the only extra of such a row.
+ */
 void hook_pair_end_span(const struct hook_point *point, const struct hook_call *call)
 {
     PyObject *kind = hook_argument(call, 1);

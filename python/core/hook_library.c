@@ -22,8 +22,8 @@ static struct served served[SLOTS]; /* a replacement knows nothing but its numbe
 
 uint64_t hook_batches; /* any thread adds: not in hook_state, which has a line of its own */
 
-/* A wait and the size of its batch are told one after the other, and versions differ in which is
- * first: it is kept until the other one comes. */
+/* A wait and the size of its batch are recorded one after the other, and versions differ in which
+ * is first: it is kept until the other one comes. */
 static _Thread_local struct {
     const struct hook_point *point; /* of a wait whose size is not known yet */
     ss_ticks start, end;
@@ -191,7 +191,7 @@ static const char *lay(struct hook *hook)
     return symbol ? lay_first(hook, library, symbol) : "it does not name a library and a symbol";
 }
 
-/* The library stays loaded: somebody may still be on the way out of it. */
+/* The library stays loaded: a thread may still be returning from it. */
 static const char *restore(struct hook *hook)
 {
     struct served *me = hook->place;

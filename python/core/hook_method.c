@@ -242,7 +242,7 @@ static bool is_writable(void *place)
     return can;
 }
 
-/* Puts `value` into an aligned place, at once for other threads that read it. False: it can not be
+/* Puts `value` into an aligned place, at once for other threads that read it. False: it cannot be
  * written, and nothing happened. */
 static bool store(void *place, void *value)
 {

@@ -10,7 +10,7 @@ enum { INSTANCES_MOST = 64, TYPES_MOST = 64, TYPE_TEXT = 120, COUNT_MOST = 1024 
 enum { INSTANCE_TEXT = TYPE_TEXT + 16 };
 enum { KEYS_MOST = 1024, KEY_BYTES = INSTANCE_TEXT, RECENT = 9 };
 
-/* Objects that are told apart. */
+/* Objects that have names of their own. */
 
 struct instance {
     PyObject *weak;
@@ -23,9 +23,9 @@ struct counted_type {
     unsigned seen; /* objects so far */
 };
 
-/* All objects that are told apart. */
+/* All objects that have names of their own. */
 ATTR_HOT_DATA static struct {
-    unsigned counting; /* how often it was begun anew */
+    unsigned counting; /* how often it was restarted */
     unsigned instance_count, type_count;
     struct instance *instances; /* INSTANCES_MOST; NULL: none was asked for */
     struct counted_type *types; /* TYPES_MOST */
@@ -36,7 +36,7 @@ bool hook_instance_is(PyObject *weak, const PyObject *object)
 #if PY_VERSION_HEX >= 0x030d0000
     PyObject *found = NULL;
     const bool is_it = PyWeakref_GetRef(weak, &found) == 1 && found == object;
-    Py_XDECREF(found); /* whoever called has it too */
+    Py_XDECREF(found); /* the caller holds it too */
     return is_it;
 #else
     return PyWeakref_GET_OBJECT(weak) == object;
@@ -118,7 +118,7 @@ static const char *text_of_new(PyObject *object)
     return text;
 }
 
-/* The text of an object; one that can not be told apart has that of its type. Valid until the next
+/* The text of an object; one without a name of its own has that of its type. Valid until the next
  * call. No exception is left. */
 ATTR_HOT static const char *text_of_object(PyObject *object)
 {

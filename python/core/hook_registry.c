@@ -1,4 +1,4 @@
-/* All hooks of this process: laid, put back, found by what they hook; and what the run is told of
+/* All hooks of this process: laid, put back, found by what they hook; and what the run records of
  * them. */
 #include <stdatomic.h>
 #include <stdint.h>
@@ -155,7 +155,7 @@ static struct hook *find_known(const struct hook_technique *technique, PyObject 
 }
 
 /* A call of a generator function only makes a generator. What it does then, an object of ours in
- * its place sees; whoever only wants to be told of the call needs no more. */
+ * its place sees; a hook that only has to see the call needs no more. */
 static const char *check_flow(const struct hook_technique *technique, PyObject *target,
                               const struct hook_point *point)
 {
@@ -261,7 +261,7 @@ struct status {
 static struct {
     struct status *list;
     unsigned count;
-    unsigned told; /* the first so many are known to the recording `hook_state.told` */
+    unsigned told; /* how many of the first are known to the recording `hook_state.told` */
 } statuses;
 
 static void add_guarded(const char *target, const char *reason, bool is_mark)

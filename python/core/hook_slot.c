@@ -244,7 +244,7 @@ static int fill_buffer(PyObject *self, Py_buffer *view, int flags)
     struct hook_visit visit;
     hook_enter(hook->points, &call, &visit);
     const int failed = original(self, view, flags);
-    if (failed) /* whoever asked goes another way */
+    if (failed) /* the caller has another way */
         hook_leave_unseen(&visit);
     else
         hook_leave(&visit, &call, Py_None);

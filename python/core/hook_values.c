@@ -249,7 +249,7 @@ static void look_at(struct look *look, PyObject *part, int depth)
         look->size = look->tensors++ == 0 || look->size == size ? size : 0;
         Py_DECREF(part);
     } else if (depth < DEEPEST) {
-        Py_INCREF(part); /* another thread may have its place taken meanwhile */
+        Py_INCREF(part); /* another thread may take its place in the meantime */
         look_into(look, part, depth + 1);
         Py_DECREF(part);
     }
@@ -347,7 +347,7 @@ struct hook_numbers {
     } recent[RECENT]; /* a framework has the same texts for them each time */
 };
 
-/* False: it can not be named. */
+/* False: it cannot be named. */
 static bool name_of(struct hook_numbers *numbers, PyObject *key, ss_name *name)
 {
     const size_t at = ((uintptr_t)key >> 4) % RECENT;

@@ -16,8 +16,8 @@ enum {
     EARLY = 20,               /* stretches that may come quickly, for runs that are short */
     LEAST_EARLY = 5,          /* updates between those, */
     LEAST = 20,               /* and between others, */
-    MANY = 300,               /* of which so many do, */
-    RARELY = 10,              /* then so much less often */
+    MANY = 300,               /* of which at least this many do, */
+    RARELY = 10,              /* then that much less often */
     BUDGET = 1250,            /* a part of the time on a core */
     DISTURBS = 200,           /* a part of a step */
     CALL_NS = 60,             /* what cannot be measured: of a call, */
@@ -42,7 +42,7 @@ static struct {
     uint32_t number;
     int64_t countdown; /* updates to the next stretch */
     uint64_t updates, random;
-    uint64_t every;        /* about so many updates, whatever it costs; 0: within the budget */
+    uint64_t every;        /* about this many updates, whatever it costs; 0: within the budget */
     ss_ticks begun, first; /* `first`: update, in time on a core */
     ss_ticks first_wall;   /* the same by the clock */
     ss_ticks cost, all_costs;

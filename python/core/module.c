@@ -218,14 +218,14 @@ static PyMethodDef methods[] = {
      "recording($module)\n--\n\nWhether this process is recording now."},
     {"step", FAST(step), METH_FASTCALL | METH_KEYWORDS,
      "step($module, samples=0)\n--\n\n"
-     "Says that a training step starts here, with so many samples."},
+     "Says that a training step starts here, with this many samples."},
     {"counter", FAST(counter), METH_FASTCALL | METH_KEYWORDS,
      "counter($module, name, value)\n--\n\nRecords a number: a loss, a learning rate."},
     {"mark", FAST(mark), METH_FASTCALL | METH_KEYWORDS,
      "mark($module, name, text='')\n--\n\nRecords that something happened."},
     {"plan", FAST(plan), METH_FASTCALL | METH_KEYWORDS,
      "plan($module, steps=None, epochs=None, steps_per_epoch=None, batch=None)\n--\n\n"
-     "Says what is known ahead, so that the time to the end can be told."},
+     "States what is known in advance, so that the time left can be estimated."},
     {0},
 };
 

@@ -48,7 +48,7 @@ static uint64_t key_of(const struct code *code, const struct code_place *place)
     return key ? key : 1;
 }
 
-/* Code that was generated is told as what it was made from. */
+/* Generated code is reported as its source. */
 static bool tell_frame(const struct ss_rec_frame *frame, const struct code *code)
 {
     struct ss_rec_frame own = *frame;
@@ -185,7 +185,7 @@ static void usage_record_own(struct own_usage *last)
 enum {
     DEFAULT_HZ = 20,
     MOST_HZ = 1000,
-    OTHERS_EVERY = 2,  /* one of the other threads for so many stacks of the loop thread */
+    OTHERS_EVERY = 2,  /* one of the other threads for this many stacks of the loop thread */
     OTHERS_ASKED = 16, /* until one of them has a stack */
     OTHERS_TRIES = 3,
     STACK_BYTES = 512 * 1024,
@@ -329,7 +329,7 @@ static bool sample_next(uint32_t loop)
 }
 
 /* A thread of a library that calls Python has a state in the interpreter only during the call: the
- * list is read anew each time, and again if nothing was there. */
+ * list is read each time, and once more if nothing was there. */
 static void sample_another(uint32_t loop)
 {
     for (int i = 0; i < OTHERS_TRIES; i++)
@@ -544,7 +544,7 @@ static PyObject *stats(PyObject *module, PyObject *unused)
 
 static PyMethodDef methods[] = {
     {"sampler_start", (PyCFunction)(void (*)(void))start, METH_VARARGS | METH_KEYWORDS,
-     "Take stacks of the loop thread so many times per second, from the first event on."},
+     "Take stacks of the loop thread this many times per second, from the first event on."},
     {"sampler_stop", stop, METH_NOARGS, "Take no more stacks."},
     {"sampler_stats", stats, METH_NOARGS, "What the sampler did so far, as a dict."},
     {NULL, NULL, 0, NULL},

@@ -102,7 +102,7 @@ void standalone_run_stop(void)
     ss_stop();
     if (!local || run.owner != getpid())
         return;
-    run.place.local = NULL; /* ours alone: another thread may start the next run meanwhile */
+    run.place.local = NULL; /* ours alone: another thread may start the next run in the meantime */
     home = strdup(run.place.home);
     if (home)
         bring_home(local, home);

@@ -81,14 +81,14 @@ void at_exit_call(PyMethodDef *method)
 }
 
 #if PY_VERSION_HEX < 0x030c0000
-enum { SPARE_MOST = 256 * 1024 }; /* for what is called meanwhile, or a quarter of the stack */
+enum { SPARE_MOST = 256 * 1024 }; /* for what is called from there, or a quarter of the stack */
 
 /* Of the stack of this thread, learned at its first call. */
 _Thread_local uintptr_t recursion_guard_end __attribute__((tls_model(SS_TLS_MODEL))) = UINTPTR_MAX;
 /* Where it begins. */
 static _Thread_local uintptr_t low __attribute__((tls_model(SS_TLS_MODEL)));
 
-/* If it can not be told, there is always room. */
+/* If it is unknown, there is always room. */
 static void learn(void)
 {
     pthread_attr_t attributes;
@@ -112,7 +112,7 @@ bool recursion_guard_look(uintptr_t here)
     if (recursion_guard_end == UINTPTR_MAX)
         learn();
     errno = error;
-    if (here >= recursion_guard_end || here < low) /* below: a stack of somebody's own */
+    if (here >= recursion_guard_end || here < low) /* below: a stack that the program made itself */
         return true;
     PyErr_SetString(PyExc_RecursionError, "maximum recursion depth exceeded: a function "
                                           "that is timed needs room on the C stack");

@@ -162,7 +162,7 @@ static PyTypeObject timed_type = {
     .tp_getset = timed_attributes,
 };
 
-/* What the span is called if nobody says: module-level names are short enough as they are. */
+/* The name of the span unless one is given: module-level names are short enough as they are. */
 static PyObject *name_of(PyObject *function)
 {
     PyObject *name = PyObject_GetAttrString(function, "__qualname__");

@@ -1,4 +1,4 @@
-/* What the compiler can be told beyond ISO C. Code uses these names, never __attribute__. */
+/* Attributes and hints beyond ISO C. Code uses these names, never __attribute__. */
 #ifndef BASE_COMPILER_H
 #define BASE_COMPILER_H
 

@@ -45,7 +45,7 @@ void ending_signals_end(int number)
     const char *text = last_words;
 
     if (text && write(STDERR_FILENO, text, strlen(text)) < 0)
-        last_words = NULL; /* nobody reads it */
+        last_words = NULL; /* its reader is gone */
     signal(number, SIG_DFL);
     raise(number);
 }

@@ -144,7 +144,7 @@ static int open_any(struct out_file *file, const char *path)
         return errno;
     file->replaces = exists;
     const int failed = open_part(file);
-    if (!failed && exists) /* whoever could read it still can, and nobody else */
+    if (!failed && exists) /* those who could read it still can, and no others */
         (void)fchmod(file->sink.fd, status.st_mode & 0777);
     return failed;
 }
@@ -172,7 +172,8 @@ int out_file_open(struct out_file *file, const char *path, bool force, struct ss
     return failed == EEXIST ? is_there(file, error) : out_file_error(error, path, failed);
 }
 
-/* 0 or errno. Somebody may have made such a file meanwhile; not all file systems can tell. */
+/* 0 or errno. Another program may have made such a file in the meantime; not all file systems
+ * report it. */
 static int put_in_place(const struct out_file *file)
 {
     if (!file->force) {

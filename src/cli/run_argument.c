@@ -175,7 +175,7 @@ struct ss_run *run_argument_open(const struct console *console, const char *path
 }
 
 /* On a network file system the processes record elsewhere, and their files are brought home at
- * the end; until then, or if nobody was left to do it, they are still there. */
+ * the end; until then, or if the supervisor was killed, they are still there. */
 struct ss_run *run_argument_open_recorded(const struct console *console,
                                           const struct run_facts *facts)
 {

@@ -20,7 +20,7 @@ _Static_assert((int)SNAP_WINDOWS <= (int)ASSOCIATION_MOST, "");
 
 struct attribution_series {
     double rate[SNAP_WINDOWS]; /* part of the time, or events a second; NAN: not known */
-    int64_t apart_ns;          /* what is nearer cannot be told apart */
+    int64_t apart_ns;          /* closer ones cannot be separated */
 };
 
 struct attribution_counter {

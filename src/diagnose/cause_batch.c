@@ -10,7 +10,8 @@
 /* Fixed cost of a step: from half on more samples a step are nearly free (B below a / b,
  * method 6.1). */
 static const struct bands fixed_bands = {0, 0.5, 0.8};
-/* Sizes must differ by so much, and have so many steps, for their times to say anything (ours). */
+/* Sizes must differ by this factor, and have this number of steps, for their times to count (ours).
+ */
 static const double sizes_apart = 1.5;
 /* The size of a loop's batches is that of most steps, if the mean is so near (ours). */
 static const double usual_apart = 0.1;

@@ -16,9 +16,9 @@ static const double callback_part_said = 0.05;
 /* A callback is blocked if its thread ran less than half of the time, else busy, as far as the 95 %
  * interval of the looks at it is on one side: 4 of 4 are enough (method 11.2). */
 static const double callback_blocked = 0.5, callback_busy = 0.5;
-/* A callback with so much of the time of all of them has their interval (ours). */
+/* A callback that takes this part of the time of all callbacks gets their interval (ours). */
 static const double callback_alone = 0.9;
-/* A callback with so many steps a call is called now and then, not in each (ours). */
+/* A callback with this many steps per call is called now and then, not in each (ours). */
 static const double now_and_then = 1.5;
 
 /* Of a name it may not be known yet, where that of all callbacks is: then it is as wide as that

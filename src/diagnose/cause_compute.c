@@ -7,7 +7,7 @@
 
 /* Compute-bound is a positive claim (method 11.17). */
 static const double compute_share = 0.8, really_busy = 0.9;
-/* What is named as heaviest has so much of the step (ours). */
+/* The heaviest call is named if it takes this part of the step (ours). */
 static const double heavy_least = 0.02;
 
 enum { HEAVY_MOST = 3 };

@@ -37,7 +37,7 @@ static struct call_sum sum_of(const struct snap_span *span, enum call_place firs
     return sum;
 }
 
-/* How often: as the name that has most of it; what nobody names comes with epochs, or at least
+/* How often: as the name that has most of it; what has no name comes with epochs, or at least
  * twice. */
 static double times_of(const struct diagnosis_input *input, unsigned stage, enum call_place first,
                        enum call_place last)

@@ -14,13 +14,13 @@
 #include "stepscope/counters.h"
 #include "summary/snapshot.h"
 
-/* A worker is slow if it takes so many times as long as the others (ours: 5 to 15 % is usual,
+/* A worker is slow if it takes this many times as long as the others (ours: 5 to 15 % is usual,
  * method 5.2). */
 static const double worker_slow = 1.5;
-/* Workers that make a batch less than so much of the time wait for the loop, not the loop for them
- * (ours). */
+/* Workers that make a batch for less than this part of the time wait for the loop, not the loop for
+ * them (ours). */
 static const double workers_idle = 0.7;
-/* Where no core is left, handing over is what to begin with if it has so much of the wait: the
+/* Where no core is left, handing over is what to begin with if it has this part of the wait: the
  * worker takes about as long for it as the loop (ours). */
 static const double hand_much = 0.15;
 static const char hand_over_less[] =

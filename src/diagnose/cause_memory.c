@@ -10,12 +10,12 @@
 #include "stepscope/counters.h"
 
 /* Minor faults: 2 % of the step at 0.25 us each, or at 0.5 us where they are 10,000 a step
- * (method 11.10: 0.1 to 0.5 us). In so many windows of steady steps their number has to be known
+ * (method 11.10: 0.1 to 0.5 us). In this many windows of steady steps their number has to be known
  * (ours). */
 static const double fresh_share = 0.02, fresh_page_least_ns = 100, fresh_page_ns = 250,
                     fresh_page_most_ns = 500, fresh_pages_a_step = 1e4;
 enum { FRESH_WINDOWS = 8 };
-/* A leak: so much of what there is in one run, a trend at 1 % (method 11.10), and in the last
+/* A leak: this part of all memory in one run, a trend at 1 % (method 11.10), and in the last
  * third still a quarter of the growth before (ours). */
 static const double leak_of_limit = 0.05, leak_trend = 2.58, leak_at_last = 0.25;
 

@@ -168,8 +168,8 @@ static void describe(struct finding *finding, const struct diagnosis_input *inpu
                part == PART_FUNCTION ? "function" : "line");
 }
 
-/* All of it is worth as much as what nothing names: nobody takes ten lines out of a loop for some
- * per cent. */
+/* All of it is worth as much as what nothing names: moving ten lines out of a loop is not done for
+ * some per cent. */
 static void add_own(struct diagnosis_input *input, const struct own_code *code)
 {
     const enum own_part part = find_part(code);
@@ -247,7 +247,7 @@ static void add_unnamed(struct diagnosis_input *input, const struct own_code *co
         code->trainer > 0 && (double)code->trainer >= unnamed_trainer * (double)unnamed;
     const bool may_be = !is_sampled && input->framework != FRAMEWORK_OTHER;
     if ((is_trainers || may_be) && share.low < stage_bands.high)
-        finding->severity = FINDING_INFO; /* nobody can name what is not theirs */
+        finding->severity = FINDING_INFO; /* what is not the script's cannot be named */
     cause_text(finding->claim,
                is_trainers ? "%.1f %% of the step is the trainer's own code, outside any stage"
                            : "%.1f %% of the step is outside any stage, and its cause is unknown",

@@ -1,4 +1,4 @@
-/* Predictions of which a few take much longer than most: for whoever waits for each of them, the
+/* Predictions of which a few take much longer than most: for a user who waits for each of them, the
  * mean says little. Needs no training: a run that only serves has no loop (method
  * 11.16). */
 #include <inttypes.h>
@@ -13,7 +13,7 @@ static const double tail_ratio = 3;
 enum { TAIL_CALLS = 100, TAIL_CALLS_SURE = 300 };
 
 /* Without a training, whatever is called by name predicts: models with gradients off, compiled
- * functions. With gradients it is a training, whose steps nobody saw. */
+ * functions. With gradients it is a training, whose steps were not seen. */
 static bool is_prediction(const struct diagnosis_input *input, const struct snap_span *span)
 {
     if (span->stage == SS_STAGE_INFER)

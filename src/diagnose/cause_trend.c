@@ -14,20 +14,20 @@ static const struct bands drift_bands = {0.05, 0.1, 0.25};
  * stages that compute grew by less than half as much, which can be told if they have 5 % of the
  * time of the two or more (ours). */
 static const double drift_alike = 0.5, drift_rest = 0.05;
-/* What a drift costs depends on what steps would have taken without it, which nobody knows: half to
+/* What a drift costs depends on what steps would have taken without it, which is unknown: half to
  * three times of what they take more than in the first third (ours; the fault matrix has the
  * evidence). Of a straight line the first third has a third of the growth itself, hence 1.5; and
  * from its middle to that of the last third are two thirds of it, so that twice the difference of
  * the two is surely more than all of it. */
 static const double drift_times_least = 0.5, drift_times_most = 3, drift_line = 1.5,
                     drift_lasting = 2;
-/* Pauses: from 2 % of the mean on, the least that matters (method 11.14); a warning from 10 %. */
+/* Pauses: at 2 % of the mean or more, the least that matters (method 11.14); a warning at 10 %. */
 static const double pause_info = 0.02, pause_warn = 0.1;
-/* Half of a share: so much of what no span covers must be pauses for these to be its name; and so
- * much of them must be something else for that to be theirs (ours). */
+/* Half of a share: pauses must be this part of what no span covers for these to be its name; and
+ * something else must be this part of them for that to be theirs (ours). */
 static const double pause_part = 0.5;
 /* Two levels of step times: how far apart and how rare the rarer one may be is in stats/modes.h;
- * what the slow ones cost is worth a word from twice as much on as a stage, since caches and
+ * what the slow ones cost is reported at twice the threshold of a stage, since caches and
  * neighbours make two speeds by themselves (ours). */
 static const struct bands modes_bands = {0.06, 0.1, 0.4};
 
@@ -204,7 +204,7 @@ static bool is_explained(const struct diagnosis_input *input, double share)
 {
     for (size_t i = 0; i < input->out->count; i++) {
         const struct finding *finding = &input->out->finding[i];
-        /* What is compiled anew runs slowly for the first time too: the upper end. */
+        /* What was recompiled runs slowly for the first time too: the upper end. */
         const bool is_new = finding->id == FINDING_RETRACE_STORM;
         if (is_of_some_steps(finding) &&
             (is_new ? finding->share.high : finding->share.mid) >= pause_part * share)

@@ -124,7 +124,7 @@ double cause_device_busy(const struct diagnosis_input *input);
  * more of it is lost than the device has nothing to do (method 10.5). */
 void cause_weigh_host(struct finding *finding, const struct diagnosis_input *input);
 
-/* The part of the step that so many of the samples of `other` stand for, by both intervals; NAN:
+/* The part of the step that this many of the samples of `other` stand for, by both intervals; NAN:
  * none were taken. */
 struct interval cause_of_other(const struct diagnosis_input *input, uint64_t samples);
 

@@ -7,8 +7,8 @@
 #include "stepscope/counters.h"
 #include "summary/snapshot.h"
 
-/* The threads of the pool waited for a core so much of the time, each (as the loop, method 8.2);
- * and half of one was active on average (ours). */
+/* The threads of the pool waited for a core for this part of the time, each (as the loop,
+ * method 8.2); and half of one was active on average (ours). */
 static const double pool_waits = 0.02, pool_least = 0.5;
 
 static bool is_any_set(const struct diagnosis_input *input, const char *const *variables)

@@ -77,7 +77,7 @@ struct comparison {
     enum compare_level level;
     bool per_sample;
     double assumed; /* of an indication: by how much runs of the same thing differ */
-    bool unsteady;  /* a run without a steady state: with few runs nothing can be told */
+    bool unsteady;  /* a run without a steady state: with few runs nothing can be judged */
     struct compare_row row[COMPARE_ROWS];
     enum compare_word word; /* of all: compare_headline() */
     double waited_share;    /* the most that a run waited for a core; NAN: not known of all */

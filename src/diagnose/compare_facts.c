@@ -7,7 +7,7 @@
 
 #include "read/run.h"
 
-/* Whatever a file says: nobody reads more. */
+/* Whatever a file says: more than this is never shown. */
 enum { FACTS_MOST = 256 };
 
 void compare_facts_release(struct compare_facts *facts)

@@ -106,11 +106,11 @@ static int compare(const void *a, const void *b)
     return (x_most < y_most) - (x_most > y_most);
 }
 
-/* What nobody can tell yet. A share decides by its interval (method 10.7): bound if the lower end
+/* What cannot be judged yet. A share decides by its interval (method 10.7): bound if the lower end
  * is above what warns, not bound if the upper end is below it, else more steps are needed.
  *
  * Those that are a wait or a loss as they are. But for COMM that is so only while nothing is
- * computed meanwhile. */
+ * computed during that time. */
 static const struct {
     unsigned stage;
     enum finding_id id;
@@ -120,7 +120,7 @@ static const struct {
     {SS_STAGE_SETUP, FINDING_SETUP_HEAVY},      {SS_STAGE_GC, FINDING_GC_PAUSES},
     {SS_STAGE_CALLBACK, FINDING_CALLBACK_BOUND}};
 
-/* How much of it is a loss no number of steps would tell: a device computes meanwhile, or waits
+/* How much of it is a loss no number of steps would show: a device computes in parallel, or waits
  * overlap. */
 static bool is_bound(const struct snap_loop *loop, unsigned stage)
 {

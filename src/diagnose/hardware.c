@@ -24,7 +24,7 @@ struct run_cores run_cores_of(const struct snapshot *snapshot)
     return (struct run_cores){snapshot_allowed_cores(snapshot), busy};
 }
 
-/* "0,2"; false: nothing is told, or by names, which nobody here knows. */
+/* "0,2"; false: nothing is set, or by names, which are unknown here. */
 static bool parse_list(struct ss_text list, uint64_t *out)
 {
     unsigned number = 0;
@@ -91,7 +91,7 @@ bool run_gpus_has(const struct run_gpus *gpus, uint64_t gpu)
     return gpu < SS_GPUS_MOST && (gpus->used >> gpu & 1);
 }
 
-/* A reason to hold its clock counts if it was there in so many of the samples (method 11.12). */
+/* A reason to hold its clock counts if it was there in this many of the samples (method 11.12). */
 static const double gpu_held_part = 0.05;
 
 /* A GPU that is less busy may rest (ours). */

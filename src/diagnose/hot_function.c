@@ -6,7 +6,7 @@
 #include "base/code_place.h"
 #include "summary/snapshot.h"
 
-/* A line with so much of its function stands for it (ours). */
+/* A line with this part of its function's time stands for it (ours). */
 static const double line_stands = 0.8;
 enum { LINES_NAMED = 3 };
 

@@ -4,7 +4,7 @@
 
 #include "summary/snapshot.h"
 
-/* So much of the wait for batches makes it the reason: most of it. */
+/* What takes this part of the wait for batches is its reason: most of it. */
 static const double reason_part = 0.5;
 
 /* The span of a stage that takes most; NULL: none was seen. */

@@ -8,8 +8,8 @@
 #include "diagnose/input_workers.h"
 #include "summary/snapshot.h"
 
-/* Of the looks at threads that make batches, so many decide what they do; a fifth of them waiting
- * for a lock is more than handing over takes (ours). */
+/* Of the samples of threads that make batches, this many decide what they do; a fifth of them
+ * waiting for a lock is more than handing over takes (ours). */
 static const double making_part = 0.5, lock_part = 0.2;
 /* Threads that only wait: more than 16 help few disks (ours). */
 enum { WAITING_MOST = 16 };
@@ -73,7 +73,7 @@ static int workers_of(const struct diagnosis_input *input)
 }
 
 /* As they are what the loop waits for, each takes as many steps for a batch as there are of them:
- * so many keep up with the rest of the step. */
+ * this many keep up with the rest of the step. */
 static int workers_needed(const struct diagnosis_input *input)
 {
     const double rest = 1 - input->loop->stage[SS_STAGE_DATA].share.mid;

@@ -38,8 +38,8 @@ static bool calibrate(struct replay *replay, const struct diagnosis_input *input
                  step_ns));
 }
 
-/* Workers are added, at most so many, until a step takes no longer than without waiting for what is
- * made. */
+/* Workers are added, at most this many, until a step takes no longer than without waiting for what
+ * is made. */
 static struct interval add_workers(struct replay *replay, double most, double step_ns)
 {
     struct interval step = {step_ns, step_ns, step_ns};

@@ -9,7 +9,7 @@
 #include "stepscope/counters.h"
 #include "summary/snapshot.h"
 
-/* So many bytes a second are no accident (ours). */
+/* At this many bytes per second, reading is the work (ours). */
 static const double bytes_matter = 1e6;
 
 enum input_work {

@@ -9,7 +9,7 @@
 #include "stepscope/counters.h"
 #include "summary/snapshot.h"
 
-/* To hand a batch of tensors over takes so much here, more on a busy machine (ours). */
+/* Handing over a batch of tensors takes this long, longer on a busy machine (ours). */
 static const double hand_least_ns = 0.3e6, hand_most_ns = 2e6;
 /* Half of the samples (ours). */
 static const double collate_part = 0.5;

@@ -36,7 +36,7 @@ struct interval input_collating(const struct diagnosis_input *input, uint32_t pl
  * samples together, which copies the same bytes. NAN: not known. */
 struct interval input_hand_over(const struct diagnosis_input *input);
 
-/* How many workers there are cores for, if so many are there now. */
+/* How many workers there are cores for, if this many are there now. */
 int input_workers_most(const struct diagnosis_input *input, int workers);
 
 /* Of these, as many as keep up: a batch then takes them no longer than the rest of a step. */

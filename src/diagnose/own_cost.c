@@ -7,7 +7,7 @@
 
 /* What a span costs inside a step, in spans as a process measures them at its start, one after
  * the other. In C, 53 to 31 ns by the median of single spans, and 2.4 by pairs of steps. In Python
- * it is a call of ours around one of somebody else's: 2.4 us for the 5 of a step of PyTorch where
+ * it is a call of ours around another library's: 2.4 us for the 5 of a step of PyTorch where
  * one after the other takes 18 ns, by pairs (bench/README.md, steps of frameworks). */
 static const double span_in_step = 2, python_span_in_step = 27;
 

@@ -14,7 +14,7 @@ struct limits {
 
 /* Stages of a step. A candidate from 3 %, moderate from 5 %, high from 20 % (method 10.1). */
 static const struct bands stage_bands = {0.03, 0.05, 0.2};
-/* Of the script's own code, one line must have so much for it to be that line; else all of it has
+/* Of the script's own code, one line must have this part to be named; else all of it has
  * to be worth as much as what nothing names (ours). And samples of what no span covers, for these
  * to say anything (ours). */
 static const double own_line_least = 0.5;
@@ -41,14 +41,14 @@ static const double worker_worth_ns = 5e6, core_nearly = 0.25;
  * (method 11.10): ten times of it, or, with the fastest, a twentieth (ours: here they took 65 to 85
  * us). */
 static const double faults_share = 0.02, fault_ns = 1e6, fault_least = 0.05, fault_most = 10;
-/* Of the time that the loop was ready and waited for a core: so much was surely others' doing, and
- * with its helper threads, which waited as well, it may have lost so much (ours; the fault matrix
- * has the evidence). */
+/* Of the time that the loop was ready and waited for a core: this part was surely due to others,
+ * and with its helper threads, which waited as well, it may have lost this part (ours; the fault
+ * matrix has the evidence). */
 static const double waited_least = 0.5, waited_most = 2;
 /* The clock of a GPU is held down if it lacks 10 % (ours). */
 static const double gpu_clock_held = 0.9;
-/* A GPU that is busy so much does its work while the host waits: then the wait is no loss
- * (ours). */
+/* A GPU that is busy for this part of the time does its work while the host waits: then the wait is
+ * no loss (ours). */
 static const double gpu_working = 0.7;
 
 /* A change below 2 % of the step is not significant, and machines that are not kept

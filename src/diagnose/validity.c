@@ -13,7 +13,7 @@
 #include "stepscope/counters.h"
 
 /* Disturbances of the validity stamp (method 8.2). From the second number on, times have changed;
- * the first is what can be told from nothing in a short run. */
+ * the first is what a short run can distinguish from zero. */
 static const struct limits steal_limits = {0.002, 0.01};
 static const struct limits wait_limits = {0.005, 0.02};
 static const struct limits throttle_limits = {0, 0.01};
@@ -25,14 +25,14 @@ static const struct limits perturbed_limits = {0.01, 0.1};
 static const double watched_least = 0.9, core_busy = 0.9;
 
 /* A clock falls from what a core had in the best quarter of its busy time to what it had in the
- * worst quarter after that: a boost at the start is usual and shorter, single looks stray, and what
- * is slower by a fifth for less than a quarter of the time is less than the limit on average. So
- * many of 32 stretches of time must be busy (ours). */
+ * worst quarter after that: a boost at the start is usual and shorter, single samples stray, and what
+ * is slower by a fifth for less than a quarter of the time is less than the limit on average. This
+ * number of 32 stretches of time must be busy (ours). */
 static const double clock_part = 0.25;
 enum { CLOCK_WINDOWS = 4 };
 /* Heat: the kernel counts short spikes, too, of which it drops the time (method 8.2). What lasts
- * comes again and again; the clock is about a third lower meanwhile, so that a tenth of the time is
- * some 3 % (ours). */
+ * comes again and again; the clock is about a third lower during that time, so that a tenth of the
+ * time is some 3 % (ours). */
 static const double heat_part = 0.1;
 enum { HEAT_TIMES = 3 };
 /* Swap, in bytes a second: 100 pages of 4 KB, each of which takes 0.1 ms from a fast disk, are 1 %

@@ -342,7 +342,7 @@ void check_load(struct doctor *doctor)
 }
 
 /* NVIDIA GPUs: can NVML be loaded, does it start, and what does it find? */
-#define START_NS (S_NS / 2) /* a GPU that sleeps takes longer, and is told from a hang then */
+#define START_NS (S_NS / 2) /* a sleeping GPU takes longer, and must not count as a hang */
 
 /* A driver without its library is a mistake; neither is a machine without such a GPU. */
 static void say_no_library(struct doctor *doctor, const char *why)

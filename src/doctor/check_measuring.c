@@ -24,7 +24,7 @@ enum { BATCH = 1000 };
  * how long the longest gap is in a loop that does nothing but read it. */
 struct spin {
     int64_t longest_gap_ns;
-    double read_ns; /* of the fastest 1000 in a row: what a read costs when nobody disturbs */
+    double read_ns; /* of the fastest 1000 in a row: what a read costs undisturbed */
     uint64_t backwards;
 };
 
@@ -193,7 +193,7 @@ static void say_own_memory(struct doctor *doctor)
         "Python stacks are read through /proc/self/mem instead; if that is blocked too, allow it in the seccomp profile");
 }
 
-/* A number that says who may do what. We need neither: it is told for those who compare tools. */
+/* A number that says who may do what. We need neither: it is shown for those who compare tools. */
 static void say_permission(struct doctor *doctor, const char *name, const char *path,
                            const char *const *meanings, long most)
 {

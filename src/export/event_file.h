@@ -23,7 +23,7 @@ struct event_file {
     char *path;       /* as it is called now; NULL: not made yet */
     int64_t first_ns; /* wall time of its first event */
     int fd;           /* -1: not open */
-    unsigned made;    /* so many files, each after the one before was removed */
+    unsigned made;    /* files made, each after the one before was removed */
     off_t size;       /* of whole events */
     struct buf waiting;
     uint64_t given_up; /* writes that failed */

@@ -1,5 +1,5 @@
 /* A trace for ui.perfetto.dev: each process with its threads and their spans, a track of steps for
- * each loop, counters, marks. Names are told once and then numbers. */
+ * each loop, counters, marks. Names are written once, then referred to by number. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>

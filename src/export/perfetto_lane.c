@@ -75,7 +75,7 @@ static bool make_name(const struct ss_name_info *name, struct name_slot *slot)
     return made;
 }
 
-/* Number of the name in the trace, which is told of it when it is new. */
+/* Number of the name in the trace, where a new one is written first. */
 static uint64_t name_of(struct perfetto_names *names, uint32_t process, uint32_t name)
 {
     const uint64_t number = ((uint64_t)process << 16 | name) + 1;

@@ -11,8 +11,8 @@
 /* The track of a thread in a Perfetto trace: its spans, nested, its marks, and beside it what does
  * not nest. A lane has one thread after the other, each with a track of its own. */
 
-/* Spans that were appended, or are of other threads, may overlap: so many at once have tracks; what
- * comes on top of them has one for itself. */
+/* Spans that were appended, or are of other threads, may overlap: at most this many at once have
+ * tracks; what comes on top of them has one for itself. */
 enum { LANE_BESIDES = 8 };
 
 struct perfetto_lane {

@@ -24,7 +24,7 @@ static void find_host(char out[BOARD_LABEL_SIZE])
             *at = '_';
 }
 
-/* Two live runs may have the same name: the second one gets one that nobody has. 0 or an errno. */
+/* Two live runs may have the same name: the second one gets an unused one. 0 or an errno. */
 static int make_own_dir(struct tensorboard *board, const char *parent)
 {
     struct buf path = {0};

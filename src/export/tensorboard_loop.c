@@ -90,7 +90,7 @@ void board_loop_take(struct board_loop *loop, const struct model_window *seen)
     }
 }
 
-/* The first time that a file has a tag, it is told what that is. */
+/* Where a file has a tag for the first time, its description is written too. */
 static void describe(struct event_value *value, uint32_t *told, unsigned bit,
                      const char *description)
 {

@@ -84,7 +84,7 @@ void board_machine_write(struct board_machine *machine, struct event *event);
 /* What a run records under names, for TensorBoard: calls of callbacks, and counters such as the
  * loss. Since the last time that they were written. */
 
-/* Under this many names of a process, one after the other; further ones are left out. */
+/* At most this many names of a process; further ones are left out. */
 enum { BOARD_NAMES_MOST = 512 };
 
 struct board_name {

@@ -133,7 +133,7 @@ static void add_event(struct tensorboard *board, struct event_file *file)
         event_file_add(file, &board->event);
 }
 
-/* What was recorded under names is told of a process, not of a loop: it goes to the loop of its
+/* What was recorded under names belongs to a process, not to a loop: it goes to the loop of its
  * process that has come farthest. */
 static bool has_names(const struct tensorboard *board, const struct board_loop *loop)
 {

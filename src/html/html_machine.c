@@ -16,8 +16,8 @@ static double value_at(const struct machine_row *row, size_t place)
     return row->resource.course[place] / row->size;
 }
 
-/* From `first` on, the rows that share a chart: the same unit, in a row, as many as can be told
- * apart. web/charts.js groups them as well. */
+/* From `first` on, the rows that share a chart: the same unit, in a row, as many as can be
+ * distinguished apart. web/charts.js groups them as well. */
 static size_t chart_end(const struct machine_rows *rows, size_t first)
 {
     size_t end = first + 1;

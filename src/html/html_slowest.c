@@ -115,7 +115,7 @@ static int longer_first(const void *a, const void *b)
     return (x < y) - (x > y);
 }
 
-/* In words too: for paper, and for whoever cannot see it. */
+/* In words too: for paper, and for readers who cannot see it. */
 static void put_longest(struct html_page *page, const struct slow_view *view)
 {
     struct html *html = &page->html;

@@ -213,7 +213,7 @@ static void put_charts(struct html_page *page, struct step_bucket *column)
     put_keys(page);
 }
 
-/* Nobody shall take a part for the whole. */
+/* So that a part is not taken for the whole. */
 static void put_missing(struct html_page *page)
 {
     const int64_t steps = page->course ? step_course_steps(page->course) : 0;

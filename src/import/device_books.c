@@ -18,7 +18,7 @@ struct books {
     struct intervals left[PARTS];  /* what the parts before it leave */
     struct intervals busy;         /* any activity of the device */
     struct intervals compute;      /* kernels and memsets */
-    struct intervals comm_exposed; /* nothing is computed meanwhile */
+    struct intervals comm_exposed; /* nothing is computed at that time */
     struct intervals copy_exposed; /* neither computed nor communicated */
     struct intervals earlier;      /* doing what was launched before the trace began */
     struct intervals windows;      /* the steps; without any from the first event to the last */

@@ -8,7 +8,7 @@
 /* Of several traces of a run each adds to the same rows. A table that has failed says so. */
 void trace_tables_add(struct device_table *table, const struct trace *trace);
 
-/* When all are in: the largest first, and of what is small only so many. */
+/* When all are in: the largest first, and only this many of the small ones. */
 void trace_tables_finish(struct device_table *table);
 
 #endif

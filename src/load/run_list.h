@@ -44,7 +44,7 @@ enum run_match { RUN_MATCH_NONE, RUN_MATCH_ONE, RUN_MATCH_SEVERAL };
 struct run_match_result {
     enum run_match kind;
     size_t index;  /* of the one */
-    size_t prefix; /* of several: those that begin with so many bytes of the word */
+    size_t prefix; /* of several: how many bytes of the word they begin with */
 };
 
 struct run_match_result run_list_find(const struct run_list *list, const char *word);

@@ -115,19 +115,19 @@ static int part_of(unsigned stage)
     }
 }
 
-/* Whoever reads a result first waits for what the device has been told to do. */
+/* The first read of a result waits for all that was queued on the device. */
 static bool tells_device(unsigned stage)
 {
     return model_computes(stage) || stage == SS_STAGE_INFER;
 }
 
-/* What is told apart of a call: all that nests in it is before it in the log. If it lets the device
- * compute, it is its own work that it waits for. */
+/* The parts of a call that are counted apart: all that nests in it is before it in the log. If it
+ * lets the device compute, it is its own work that it waits for. */
 static void find_parts(const struct model_names *names, const struct call_log *log, uint32_t at,
                        int64_t part_ns[CALL_PARTS])
 {
     const struct waiting_call *whole = &log->call[at];
-    int64_t left_ns = whole->end_ns; /* up to here nothing has been told apart */
+    int64_t left_ns = whole->end_ns; /* up to here nothing has been counted apart */
     bool computes = false;
     for (uint32_t i = at; i-- > 0 && log->call[i].start_ns >= whole->start_ns;) {
         const struct waiting_call *inner = &log->call[i];

@@ -210,7 +210,7 @@ static bool wait(struct hot *hot, struct hot_thread *thread, const struct hot_wa
     return push(&thread->waiting, sample);
 }
 
-/* What a generator expression is for, nobody knows: sum(x for x in y) is no input. */
+/* What a generator expression is for is unknown: sum(x for x in y) is no input. */
 static bool is_generator(const struct hot_frame *frame)
 {
     return frame->is_script && (frame->traits & SS_FRAME_GENERATOR) &&

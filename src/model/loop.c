@@ -137,7 +137,7 @@ static void close_at_sync(struct loop_stage *stage)
     close_window(stage, counted);
 }
 
-/* No loop waits once in so many steps and never before: it never does. */
+/* A loop that has not waited in this many steps never does. */
 static bool is_full(const struct loop *loop)
 {
     const bool is_queue = loop->source == SOURCE_JIT && !loop->synced && loop->series.steps > 0;

@@ -272,7 +272,8 @@ static void feed_mark(struct thread *thread, const struct ss_record *record)
         say_no_layers(&model->processes[thread->process], record->u.text.a);
 }
 
-/* Told now and then: so many until it is told again. Inside closed spans there are no batches. */
+/* Recorded now and then: this number until the next one. Inside closed spans there are no batches.
+ */
 static void feed_counter(struct thread *thread, const struct ss_record *record)
 {
     const struct model_names *names = &thread->model->names;

@@ -14,8 +14,8 @@ void owners_add(struct owners *owners, uint32_t owner)
         owners->owner[owners->count++] = owner;
 }
 
-/* What so many updates have shown stays so for a while: data that ends in the middle of an
- * iteration, which begins anew then, is no other way to train. */
+/* What this number of updates has shown stays valid for a while: data that ends in the middle of an
+ * iteration, which then starts over, is no other way to train. */
 void owners_note(struct owners *owners, uint32_t owner)
 {
     const int most = owners->turns < TURNS_DECIDE ? 1 : REPEATS_DECIDE;

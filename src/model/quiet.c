@@ -1,6 +1,6 @@
 #include "model/phase.h"
 
-enum { OFTEN = 8 /* one in so many */ };
+enum { OFTEN = 8 /* one in eight */ };
 
 /* How many powers of two are not above it. */
 static int length_of(uint32_t forwards)

@@ -152,7 +152,7 @@ static void spread(const struct resource_set *set, struct resource_row *row, int
 }
 
 /* A value holds until the next one. What a total gained is spread evenly; one that goes back was
- * set to 0 by somebody: what it gained is not known. */
+ * reset by another program: what it gained is unknown. */
 static void row_add(struct resource_set *set, struct resource_row *row, int64_t time_ns,
                     double value)
 {

@@ -21,7 +21,7 @@ struct thread {
     int64_t begin_ns, last_ns;
     struct batch_log *log;  /* its batches by number; NULL: none */
     struct hot_thread *hot; /* its samples; looked for again when there are more */
-    uint32_t hot_threads;   /* threads with samples than so many */
+    uint32_t hot_threads;   /* threads with samples than are kept */
     struct tree_stage *tree;
     struct pipe *pipe;   /* what follows the tree; NULL: nothing of a loop was seen */
     struct thread *next; /* threads that have ended */

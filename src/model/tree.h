@@ -38,7 +38,7 @@ void tree_span(struct tree_stage *stage, const struct ss_record *record);
 /* A mark, the begin or end of a loop or epoch, or a plan. */
 void tree_boundary(struct tree_stage *stage, const struct ss_record *record);
 
-/* The batches that the thread gets from here on have so many samples. */
+/* The batches that the thread gets from here on have this many samples. */
 void tree_samples(struct tree_stage *stage, double samples);
 
 /* Records of the thread are missing there; a function is compiled again. */

@@ -13,7 +13,7 @@ enum {
 
 /* A lane with a record to come, in a heap. The key is the time of that record, then
  * the file, then the lane, in one number: comparing it takes no branch, and which of
- * two lanes comes first can not be foretold. */
+ * two lanes comes first cannot be predicted. */
 struct contender {
     unsigned __int128 key;
     struct lane_reader *reader;
@@ -198,7 +198,7 @@ static inline void sift_down(struct contender *heap, size_t count, size_t place)
     heap[place].reader = reader;
 }
 
-/* Looks at all lanes again, since any of them may have more records now. Lanes that can not are
+/* Looks at all lanes again, since any of them may have more records now. Lanes that cannot are
  * done with: a run may have thousands of processes that ended long ago. */
 static void rebuild_heap(struct ss_cursor *cursor)
 {

@@ -155,7 +155,7 @@ static size_t copy_again(struct lane_walk *walk, uint64_t offset, size_t size)
     return size;
 }
 
-/* Brings up to `size` bytes from next_offset on into view; 0: they can not be read. */
+/* Brings up to `size` bytes from next_offset on into view; 0: they cannot be read. */
 static size_t look(struct lane_walk *walk, size_t size)
 {
     struct process_file *const file = walk->lane->file;

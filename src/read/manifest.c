@@ -66,7 +66,7 @@ int manifest_add(struct manifest *facts, struct text_store *store, struct ss_tex
                  struct ss_text value)
 {
     if (facts->count >= FACTS_MOST)
-        return SS_E_OK; /* no program has so many: it is a file made to fill the memory */
+        return SS_E_OK; /* no program has that many: it is a file made to fill the memory */
     struct fact *items =
         array_grow(facts->items, &facts->capacity, sizeof *items, facts->count + 1);
 

@@ -54,7 +54,7 @@ static struct cached_segment *add_slot(struct segment_cache *cache)
     return &slots[cache->count++];
 }
 
-/* A new one, or that which was not used for longest; NULL: no memory. */
+/* A new one, or the least recently used one; NULL: no memory. */
 static struct cached_segment *take_slot(struct segment_cache *cache)
 {
     struct cached_segment *slot = add_slot(cache);

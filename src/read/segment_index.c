@@ -194,7 +194,7 @@ uint64_t segment_lease(struct process_file *file, uint64_t segment)
     return lease;
 }
 
-/* Forgets record segments that have been given away, and lists the others anew. */
+/* Forgets record segments that have been given away, and lists the others again. */
 static int check_all_again(struct process_file *file)
 {
     int code = 0;

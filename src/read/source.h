@@ -37,7 +37,7 @@ struct segment_cache {
 
 void segment_cache_release(struct segment_cache *cache);
 
-/* So many lanes are read at once. */
+/* How many lanes are read at once. */
 void segment_cache_allow(struct segment_cache *cache, size_t lanes);
 
 /* source_read() of a packed file. */

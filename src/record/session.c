@@ -178,7 +178,7 @@ static void forget(struct session *session)
 }
 
 /* After clone() without fork handlers: locks may be held by threads that the child does not
- * have, so they are made anew. Of several threads, one does it. */
+ * have, so they are recreated. Of several threads, one does it. */
 static void resume_after_clone(void)
 {
     int32_t forked = GATE_FORKED;
@@ -380,7 +380,7 @@ void session_stop(void)
     system_leave(&visit);
 }
 
-/* The life lock keeps the session from being stopped, or forked, meanwhile. */
+/* The life lock keeps the session from being stopped or forked during that time. */
 static void finish_at_exit(void)
 {
     if (pthread_mutex_trylock(&life_lock) != 0)
@@ -472,7 +472,7 @@ static struct session *session_for_event(void)
 {
     if (gate_now() == GATE_UNDECIDED) {
         pthread_mutex_lock(&life_lock);
-        if (gate_now() == GATE_UNDECIDED) {    /* it may have been decided meanwhile */
+        if (gate_now() == GATE_UNDECIDED) {    /* another thread may have decided it */
             static struct run_settings wanted; /* the thread's stack may be small */
             wanted = settings;
             if (!wanted.set)

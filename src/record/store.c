@@ -181,7 +181,7 @@ static struct segment *give_up_oldest(struct store *store, uint8_t (*stage_of)(u
     if (!segment || segment == store->write_next ||
         (!segment->base && store_file_map(store, segment) != SS_E_OK))
         return NULL;
-    /* Counted before: who is killed in between has given up what nobody counted. */
+    /* Counted before: a process killed in between would have given up records uncounted. */
     struct given_up counts;
     if (!empty(store, segment, stage_of, &counts))
         return NULL;

@@ -70,7 +70,7 @@ struct store {
     struct segment *write_next;                  /* first sealed one that is not in the file yet */
     uint32_t unwritten, unwritten_max;
     bool copy_failed; /* the last time */
-    bool is_cut;      /* another program cut the file to so many bytes, as was seen at growth */
+    bool is_cut;      /* another program cut the file to this many bytes, as was seen at growth */
     uint64_t cut_bytes;
     int64_t copy_retry_ns;
 

@@ -40,7 +40,7 @@ struct system_visit {
 void system_enter(struct system_visit *visit);
 void system_leave(const struct system_visit *visit);
 
-/* Whether a file may have so many bytes. Going over RLIMIT_FSIZE would send SIGXFSZ to the
+/* Whether a file may have this many bytes. Going over RLIMIT_FSIZE would send SIGXFSZ to the
  * program. */
 bool system_file_may_have(uint64_t bytes);
 

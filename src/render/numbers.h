@@ -15,7 +15,7 @@ struct scale {
  * as long as the largest has no more than five digits in it. */
 struct scale scale_for(double usual_ns, double largest_ns);
 
-/* "84.0"; "<0.1" for what is more than nothing but would be written as 0. What would take more than
+/* "84.0"; "<0.1" for what is not zero but would be written as 0. What would take more than
  * five digits has a unit of its own: "12.3h". */
 const char *scale_text(char out[UNITS_SIZE], double ns, struct scale scale);
 

@@ -22,7 +22,7 @@ const char *units_rate(char out[UNITS_SIZE], double per_second);
 /* A part of a whole: "61.2 %", "0.004 %"; "-" if the whole is 0. */
 const char *units_share(char out[UNITS_SIZE], double part, double whole);
 
-/* A time that is so many times another one: "42.3 % longer", "12.0 % shorter"; at twice or half of
+/* The ratio of two times in words: "42.3 % longer", "12.0 % shorter"; at twice or half of
  * it and beyond "5.1x as long", "5.1x as fast". */
 const char *units_longer(char out[UNITS_SIZE], double ratio);
 

@@ -23,7 +23,7 @@ struct metric {
     const char *column; /* its title in the table of stages; NULL: it is not shown there */
     enum metric_type type;
     size_t offset; /* in the struct of its group */
-    /* It is a column if there are so many values; the columns that a narrow page leaves out first
+    /* It is a column if there are this many values; the columns that a narrow page leaves out first
      * have the largest `drop`. */
     uint64_t least, most;
     unsigned drop;

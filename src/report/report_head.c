@@ -10,8 +10,8 @@
 
 enum { COMMAND_LEAST = 12 };
 
-/* The mean of a step is known to within so much, in words. What is 2 % once it is rounded is. How
- * many more steps would make it 2 % is said below so many times those that were seen (ours). */
+/* How well the mean of a step is known, in words. What is 2 % once it is rounded is. How
+ * many more steps would make it 2 % is said below this multiple of those that were seen (ours). */
 static const double known_high = 0.0205, known_good = 0.05, known_fair = 0.1, more_most = 10;
 
 /* Programs are known by their names, wherever they are. */

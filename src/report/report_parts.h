@@ -185,7 +185,7 @@ void report_json_validity(struct json *json, const struct diagnosis *diagnosis);
 
 /* The verdict and the findings (diagnose/finding.h). */
 
-/* At most so many are in the summary: the first in words, the others by name. */
+/* At most this many findings are in the summary: the first in words, the others by name. */
 enum { FINDINGS_SAID = 3 };
 
 /* All of them. */

@@ -188,7 +188,7 @@ static int64_t trained_beside(const struct snapshot *snapshot, const struct snap
     return sum_ns;
 }
 
-/* Of the run, before or after the thread: it belongs to one of these, whoever trained. */
+/* Of the run, before or after the thread: it belongs to one of these, whichever thread trained. */
 static void book_beside(const struct snapshot *snapshot, struct snap_thread *thread,
                         int64_t from_ns, int64_t to_ns, enum model_segment segment)
 {

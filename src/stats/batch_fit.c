@@ -67,7 +67,7 @@ static size_t find_knee(const struct batch_point *points, size_t count)
     return best;
 }
 
-/* Each size above the knee is told by the others. */
+/* Each size above the knee is predicted from the others. */
 static bool is_predictable(const struct batch_point *points, size_t count)
 {
     for (size_t out = 0; out < count; out++) {

@@ -35,7 +35,7 @@ struct batch_fit {
     double best_size; /* the smallest with 95 % of the most samples per second that were seen */
 };
 
-/* Standard error of a median of so many times with this median absolute deviation, if the mean of
+/* Standard error of a median of `count` times with this median absolute deviation, if the mean of
  * them is known as well as `mean`: 1.25 of that of a mean that were normal, or as large as that of
  * the mean itself, since times may resemble their neighbours, but at most three times as large,
  * since spikes do not move a median. What runs differ by comes on top (method 7.2): 2 %. Of 500

@@ -10,7 +10,7 @@ static const double CHANCE = 0.05;
 /* Behind the error of a single run stand ten batches (stats/interval.h). */
 static const double FREEDOM_OF_BATCHES = 9;
 
-/* Whoever can not do with so many runs a side has to make the machine quiet instead. */
+/* Where this number of runs per side is not enough, the machine has to be quieter. */
 enum { MOST_RUNS = 100 };
 
 static double mean_of(const double *x, size_t count)

@@ -19,7 +19,7 @@ static unsigned next_random(uint64_t *state)
     return (unsigned)(mix_next(state) >> 33) % DRAWN;
 }
 
-/* How many standard deviations above the middle the largest of so many normal numbers is. */
+/* How many standard deviations above the middle the largest of N normal numbers is. */
 static double largest_of(double count)
 {
     const double twice = 2 * log(fmax(count, 200) / 2.5066);

@@ -6,7 +6,7 @@
 double student_below(double t, double freedom);
 
 /* The t below which the share `p` of 0..1 lies, to 9 digits. Freedom below 1 counts as 1. For p of
- * 0.975 and 0.8 a table does most of the work, up to so many degrees of freedom. */
+ * 0.975 and 0.8 a table does most of the work, up to this many degrees of freedom. */
 enum { STUDENT_TABLE_MOST = 512 };
 double student_quantile(double p, double freedom);
 

@@ -29,7 +29,7 @@ static bool is_main(const struct model *model, const struct thread *thread)
     return facts->known && facts->facts.pid == thread->tid;
 }
 
-/* Books of a thread, with the warm-up told apart and the time since its last step. */
+/* Books of a thread, with the warm-up separated and the time since its last step. */
 static void fill_thread(const struct model *model, const struct thread *thread,
                         const struct snapshot *snapshot, struct snap_thread *out)
 {

@@ -334,7 +334,7 @@ static inline bool snapshot_waits_seldom(const struct snap_loop *loop)
     return loop->window_steps > 1 && loop->is_asynchronous;
 }
 
-/* How many steps more statistics take at least: where a script waits for results seldom, waits are
+/* How many steps more statistics take at least: where a script rarely waits for results, waits are
  * missing, not steps. */
 static inline int64_t snapshot_steps_missing(const struct snap_loop *loop)
 {

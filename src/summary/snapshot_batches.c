@@ -8,7 +8,7 @@ enum { ROLE_TRAINS = 1, ROLE_BATCHES = 2 };
 /* A stack may be taken at the edge of a span, and so be put to its stage: a few do not count. */
 enum { PART_NEEDED = 10 };
 
-/* Of one function; more has only a file that somebody made up, and each is compared with each. */
+/* Of one function; only a forged file has more, and each is compared with each. */
 enum { FUNCTION_FRAMES_MOST = 4096 };
 
 bool batches_init(struct batches *batches, const struct hot *hot)

@@ -6,7 +6,7 @@
 #include "base/saturate.h"
 #include "summary/snapshot_parts.h"
 
-/* Calls that take much longer than others of the same callback, each so many steps. */
+/* Calls that take much longer than others of the same callback, every N steps. */
 static void fill_period(const struct loop *loop, const struct callback_calls *calls,
                         struct snap_callback *out)
 {

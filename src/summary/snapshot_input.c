@@ -67,7 +67,7 @@ static bool collect(const struct model *model, const struct thread *loop, struct
     return makers->made != NULL;
 }
 
-/* Numbers begin anew with each iterator: the newest one that was there when the wait ended. 0 is
+/* Numbers start over with each iterator: the newest one that was there when the wait ended. 0 is
  * none. */
 static const struct made *find_made(const struct makers *makers, const struct batch_time *wait)
 {

@@ -282,7 +282,7 @@ static void fill_rates(const struct loop *loop, int64_t start, struct snap_loop 
                               out->steps_per_s.high * batch};
     }
     out->batches_per_s = out->bytes_per_s = unknown;
-    if (loop->input & INPUT_SHARED) /* nobody knows whose they are */
+    if (loop->input & INPUT_SHARED) /* whose they are is unknown */
         return;
     if (cells_sum(cells, start, SERIES_BATCHES) > 0)
         out->batches_per_s = steady_rate(cells, start, SERIES_BATCHES);

@@ -42,7 +42,7 @@ bool allowed_cores_busy(const struct allowed_cores *cores, const struct proc_cpu
     return found > 0 && found == cores->count;
 }
 
-/* One that goes back was set to 0 by somebody. */
+/* One that falls was reset by another program. */
 static uint64_t gain(uint64_t now, uint64_t before)
 {
     return now > before ? now - before : 0;

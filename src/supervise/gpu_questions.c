@@ -123,7 +123,7 @@ static int ask_clock_most(const struct nvml_library *nvml, struct nvml_device *d
     return ask_which(nvml->clock_most, device, NVML_CLOCK_SM, MHZ, value);
 }
 
-/* nvmlClocksEventReasons. That a GPU is idle, or that somebody has set its clock, is no reason to
+/* nvmlClocksEventReasons. That a GPU is idle, or that its clock was set by hand, is no reason to
  * say anything. */
 enum {
     HELD_HARMLESS = 0x1 | 0x2,

@@ -56,7 +56,7 @@ struct gpus {
     pthread_mutex_t lock;
     pthread_cond_t changed;
 
-    /* Under the lock, which nobody holds during a call of NVML. */
+    /* Under the lock, which is never held during a call of NVML. */
     enum state state;
     int64_t started_ns;
     bool stopping;

@@ -152,8 +152,8 @@ static enum guard_end follow(struct guard *guard)
     return WIFSIGNALED(job->worker_status) ? GUARD_LOST_WORKER : GUARD_DONE;
 }
 
-/* Whoever reads what we print waits until nobody can print any more: a worker that stays behind
- * must not be able to. A terminal is waited for by nobody, and a file may be on a disk that hangs.
+/* The reader of our output waits until no process can print any more: a worker that stays behind
+ * must not be able to. No reader waits for a terminal, and a file may be on a disk that hangs.
  */
 static bool open_relay(int ends[2])
 {

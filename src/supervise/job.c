@@ -139,7 +139,7 @@ static bool reap(struct job *job)
     return news;
 }
 
-/* Without a terminal there is nobody who would let us go on. */
+/* Without a terminal no shell would continue us. */
 static bool has_terminal(void)
 {
     int fd = open("/dev/tty", O_RDONLY | O_NOCTTY | O_CLOEXEC);

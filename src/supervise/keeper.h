@@ -38,7 +38,7 @@ size_t keeper_fds(const struct keeper *keeper, int out[KEEPER_FDS]);
  */
 void keeper_follow(struct keeper *keeper);
 
-/* Of the budget of the run so much is left: a part of it is granted to each process that comes. */
+/* What is left of the budget of the run: a part of it is granted to each process that comes. */
 void keeper_note_left(struct keeper *keeper, uint64_t bytes);
 
 /* What the file of a process may have, from now on: its recorder follows. Nothing if its memory is

@@ -211,7 +211,7 @@ void run_place_remove(const struct run_place *place)
     free(parent);
 }
 
-/* A directory that we have just made; not what somebody has put in its place since. 0 or errno. */
+/* A directory that we have just made; not what has been put in its place since. 0 or errno. */
 static int open_own(const char *path, int *fd)
 {
     struct stat status;

@@ -203,7 +203,7 @@ struct sample_file *sample_file_make(int dir, uint64_t most_bytes, int64_t start
     return NULL;
 }
 
-/* The lease goes last: until then the segment is nobody's. */
+/* The lease goes last: until then the segment has no owner. */
 static bool begin_segment(struct sample_file *file, uint64_t first_ticks)
 {
     struct ss_segment_header header = {.magic = SS_SEGMENT_MAGIC,

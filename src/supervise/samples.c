@@ -149,7 +149,7 @@ static bool parse_file_name(const char *name, struct recorder *out)
     return out->pid > 0 && out->start_ticks > 0 && *end == '-';
 }
 
-/* Those that live in the tree. A pid that a file names may be somebody else's: one of another
+/* Those that live in the tree. A pid that a file names may be another program's: one of another
  * namespace, or one that was given out again. */
 static size_t find_recorders(struct samples *samples, struct recorder *out, size_t most)
 {

@@ -22,7 +22,7 @@ static void look(struct source_cgroup *source)
     proc_file_close(&file);
 }
 
-/* It seldom changes: told once. */
+/* It rarely changes: recorded once. */
 static void tell_limit(struct sample_sink *sink, enum ss_counter_id counter,
                        const struct cgroup_limit *limit, enum ss_system_state unseen)
 {

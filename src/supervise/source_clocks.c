@@ -22,14 +22,14 @@ static bool read_count(struct proc_file *file, size_t core, const char *name, ui
 static uint64_t package_of(size_t core)
 {
     struct proc_file file = {0};
-    uint64_t package = 0; /* where nobody tells, there is one */
+    uint64_t package = 0; /* where it is unknown, there is one */
 
     (void)read_count(&file, core, "topology/physical_package_id", &package);
     proc_file_close(&file);
     return package;
 }
 
-/* Where nobody knows which cores are allowed, all are. */
+/* Where the allowed cores are unknown, all are. */
 static bool is_allowed(const struct source_clocks *source, size_t core)
 {
     return source->allowed->count == 0 || allowed_cores_has(source->allowed, core);

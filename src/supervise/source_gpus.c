@@ -37,7 +37,7 @@ static bool is_of_host(const struct source_gpus *source, uint32_t pid)
     return source->is_in_container && access(path, F_OK) != 0;
 }
 
-/* Of the processes of a GPU that cannot be told apart, all together. */
+/* Processes of a GPU that cannot be separated, all together. */
 struct unmatched {
     bool is_there, has_left;
     double bytes;
@@ -54,7 +54,7 @@ static void take_process(struct source_gpus *source, const struct gpu_reading *r
         unmatched->is_there |= reading->state == SS_SYSTEM_VALUE;
         unmatched->has_left = true;
         unmatched->bytes += reading->value;
-    } /* else somebody else's */
+    } /* else of another program */
 }
 
 static void tell_unmatched(const struct unmatched *unmatched, struct sample_sink *sink)

@@ -11,14 +11,14 @@
 
 enum { CORES_AT_FULL_RATE = 16, ROUNDS_OF_MANY_CORES = 10 };
 
-/* Of many cores each costs a record: seldom then. */
+/* Of many cores each costs a record: rarely then. */
 static bool is_time_for_cores(struct source_cpu *source, size_t cores)
 {
     return cores <= CORES_AT_FULL_RATE || source->rounds % ROUNDS_OF_MANY_CORES == 1;
 }
 
 /* Of the cores that the command may use. What others do on the rest is no disturbance. Once they
- * were not all, they are told to the end. */
+ * were not all, they are recorded to the end. */
 static void tell_allowed(struct source_cpu *source, const struct proc_cpus *cpus, double tick_ns,
                          struct sample_sink *sink)
 {

@@ -1,6 +1,6 @@
 /* Other programs that use the cores: which, for the disturbances of a run to be named (method 8.2).
  *
- * All processes of the machine are gone through, which takes some microseconds each: so seldom that
+ * All processes of the machine are gone through, which takes some microseconds each: so rarely that
  * it is no more than a thousandth of a core at first, and a third of that later. What a process
  * used since the last time counts for the programs of its name; one that comes and goes in between
  * is not seen. */

@@ -1,5 +1,5 @@
 /* Threads of OpenMP that compute for a loop: how long they had a core, and how long they waited for
- * one. At its barriers such a thread spins for a while, which takes a core from whoever it waits
+ * one. At its barriers such a thread spins for a while, which takes a core from the one it waits
  * for (method 11.11). */
 #include <dirent.h>
 #include <fcntl.h>
@@ -13,7 +13,7 @@
 
 enum { NAME_SIZE = 32, LOOKS_APART_MOST = 64 };
 
-/* What is mapped may be long, and is read seldom: in pieces, each with the end of the one before.
+/* What is mapped may be long, and is read rarely: in pieces, each with the end of the one before.
  */
 static enum ss_openmp find_openmp(pid_t pid)
 {
@@ -104,7 +104,7 @@ static unsigned read_threads(struct process_pool *pool, const struct source_thre
     unsigned active = 0;
     const struct dirent *entry;
 
-    if (pool->count == POOL_MOST) /* most have ended, if there were ever so many */
+    if (pool->count == POOL_MOST) /* most have ended, if there ever were that many */
         pool->count = 0;
     snprintf(path, sizeof path, "/proc/%ld/task", (long)pool->pid);
     DIR *dir = opendir(path);

@@ -3,7 +3,7 @@
  * New processes are looked for once a second, and only if the kernel has given out a pid since:
  * then those newer than the last that was seen.
  *
- * A process that has ended is in the account of the one that waited for it, and nowhere if nobody
+ * A process that has ended is in the account of the one that waited for it, and nowhere if none
  * did. So what it had used, as last seen, is kept as `gone`, less what the nearest process above it
  * that lives has risen by in the same time from children. */
 #include <dirent.h>
@@ -101,7 +101,7 @@ static bool has_run(struct process_source *process)
 }
 
 /* A read that failed for another reason than its end is tried again. Of the end of the command we
- * are told otherwise. */
+ * are recorded otherwise. */
 static void lose(const struct source_tree *tree, struct process_source *process)
 {
     const int why = process->stat.error;
@@ -113,7 +113,7 @@ static void lose(const struct source_tree *tree, struct process_source *process)
 }
 
 /* Bytes that went to and came from storage, with those of children that were waited for: the two
- * cannot be told apart. */
+ * cannot be separated. */
 static bool read_io(struct process_source *process)
 {
     uint64_t read, written;
@@ -261,8 +261,8 @@ static void read_heirs(struct source_tree *tree)
     }
 }
 
-/* What an heir rose by in the last two rounds and is nobody's yet, up to `most`. A process may have
- * been read just before it ended, and its heir just after: then the rise is older. */
+/* What an heir rose by in the last two rounds and has no owner yet, up to `most`. A process may
+ * have been read just before it ended, and its heir just after: then the rise is older. */
 static uint64_t take_rise(struct process_source *heir, enum tree_account account, uint64_t most)
 {
     uint64_t *const rises[] = {&heir->rose_before[account], &heir->rose[account]};

@@ -47,7 +47,7 @@ static bool miss_tensorboard(const struct supervision *wish, const char *reason)
     return !wish->strict;
 }
 
-/* Before the command is started, so that nobody finds out only afterwards; false: nothing is
+/* Before the command is started, so that users do not find out only afterwards; false: nothing is
  * run. */
 static bool open_tensorboard(struct supervisor *s)
 {

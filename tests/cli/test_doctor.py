@@ -1,4 +1,4 @@
-"""`stepscope doctor`: whatever this machine is like, each line says ok, warn, bad or that nobody knows."""
+"""`stepscope doctor`: whatever this machine is like, each line says ok, warn, bad or "cannot be checked"."""
 
 import contextlib
 import json
@@ -36,7 +36,7 @@ def own_cgroup(text, controller):
 
 
 def with_tmpfs(folder, options):
-    """What to put in front of a command that shall find a tmpfs there, and nobody else."""
+    """What to put in front of a command that shall find a tmpfs there, unseen by others."""
     words = ["unshare", "--mount", "sh", "-c",
              f'mount -t tmpfs -o {options} none "$0" && exec "$@"', folder]
     if subprocess.run([*words, "true"], stderr=subprocess.DEVNULL, check=False).returncode != 0:
@@ -280,7 +280,7 @@ class Place(DoctorTest):
 
     def test_a_directory_of_somebody_else_is_bad(self):
         if os.geteuid() != 0:
-            self.skipTest("only root can become nobody")
+            self.skipTest("only root can change its user")
         os.mkdir(self.path("closed"), 0o755)
         done = self.check(["doctor", "--json", "--dir", "closed"], CHECK_FAILED, env=environment(),
                           user=NOBODY, group=NOBODY)

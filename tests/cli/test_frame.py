@@ -424,7 +424,7 @@ class Mistakes(CommandTest):
 
 
 class Output(CommandTest):
-    """Output that can not be written: /dev/full, a closed pipe, no stdout at all."""
+    """Output that cannot be written: /dev/full, a closed pipe, no stdout at all."""
 
     def setUp(self):
         super().setUp()

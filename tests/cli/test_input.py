@@ -1,4 +1,4 @@
-"""Input that is no run, or one that can not be read: a clear sentence and exit code 3."""
+"""Input that is no run, or one that cannot be read: a clear sentence and exit code 3."""
 
 import os
 import shutil
@@ -70,11 +70,11 @@ class BadInput(CommandTest):
 
 
 class NoPermission(CommandTest):
-    """Root may read everything, so that these run as somebody else."""
+    """Root may read everything, so that these run as another user."""
 
     def setUp(self):
         super().setUp()
-        self.program = shutil.copy(PROGRAM, self.path("stepscope"))  # where nobody may run it
+        self.program = shutil.copy(PROGRAM, self.path("stepscope"))  # where any user may run it
         self.make_run(a=sample_runs.training(), b=sample_runs.training(pid=4712))
 
     def become_nobody(self):

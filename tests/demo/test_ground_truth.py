@@ -9,13 +9,13 @@ import unittest
 from support import SMALL, SOAK, STAGES, DemoTest
 
 MS = 1_000_000
-SHARE = 0.01  # the report may differ by so much,
-SLACK_NS = 20_000  # or by so much a step
+SHARE = 0.01  # the report may differ by this part,
+SLACK_NS = 20_000  # or by this much per step
 
 STEPS = 600 if SOAK else 250
 CHECKPOINTS = STEPS // 100
 
-# For each fault three sizes, how often it is at work in a training of so many steps, and the stage
+# For each fault three sizes, how often it is at work in a training of this many steps, and the stage
 # that it makes longer: of a step, or "produce" and "checkpoint" beside and between steps.
 FAULTS = {
     "slow-input": (("1ms", "3ms", "8ms"), None, "produce"),

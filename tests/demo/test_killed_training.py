@@ -29,7 +29,7 @@ def is_trainer(pid):
 
 
 class Handle:
-    """A process that is not our child, held so that its number can not become another's."""
+    """A process that is not our child, held so that its number cannot become another's."""
 
     def __init__(self, pid):
         self.fd = os.pidfd_open(pid)

@@ -99,8 +99,8 @@ class Input(DemoTest):
             self.assertIn("is given as", self.refused("--fault", fault))
         self.assertIn("Did you mean 'slow-input'?", self.refused("--fault", "slow-inptu"))
         self.assertIn("given twice", self.refused("--fault", "leak", "--fault", "leak=1KB"))
-        self.assertIn("unknown callback 'Nobody'; available: LearningRate,",
-                      self.refused("--fault", "slow-callback=Nobody:1ms"))
+        self.assertIn("unknown callback 'Missing'; available: LearningRate,",
+                      self.refused("--fault", "slow-callback=Missing:1ms"))
         self.assertIn("unknown layer 'hidden3'; available: hidden1 to hidden2",
                       self.refused("--fault", "heavy-layer=hidden3:1ms"))
 

@@ -2,7 +2,7 @@
 
 A case is one training. Those of the built-in trainer and of ranks, and all that are watched, are
 commands of their own under `stepscope run`; the others of one Python framework share a process, in
-which each is a run of its own (trainings/each_run.py) and nobody samples the machine."""
+which each is a run of its own (trainings/each_run.py) and the machine is not sampled."""
 
 import collections
 import fnmatch
@@ -69,7 +69,7 @@ SINGLE = (  # trainer, kind, fault, sizes
     ("keras", "dataset", "eval", SIZES), ("keras", "by batch", "user", SIZES),
     ("keras", "two sizes", "tiny", (2, 4, 8)), ("keras", "predictions", "tail", (10, 30, 90)),
     ("tape", "eager", "input", (10, 20, 40)), ("tape", "eager", "user", (10, 20, 40)),
-    ("tape", "function", "retrace", (20, 8, 4)),  # each so many steps: the last is the largest
+    ("tape", "function", "retrace", (20, 8, 4)),  # every N steps: the last is the largest
     ("tape", "function", "compile", (6, 9, 12)),
     ("jax", "read each", "user", SIZES), ("jax", "batches", "input", SIZES),
     ("jax", "read each", "compile", (6, 9, 12)),

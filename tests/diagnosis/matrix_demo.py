@@ -63,7 +63,7 @@ def truth_of(truth, case, without):
 
 
 def make_limit(percent):
-    """A cgroup that may use so much of a core; None if there cannot be one here."""
+    """A cgroup that may use this part of a core; None if there cannot be one here."""
     for root in CGROUPS:
         place = os.path.join(root, "stepscope-matrix-%d" % os.getpid())
         settings = {"cpu.cfs_period_us": PERIOD_US, "cpu.cfs_quota_us": PERIOD_US * percent // 100}
@@ -82,7 +82,7 @@ def make_limit(percent):
 
 
 def remove_limit(place):
-    """The kernel takes a moment to see that nobody is in it any more."""
+    """The kernel takes a moment to see that it is empty."""
     late = time.monotonic() + PATIENCE_S
     while os.path.exists(place):
         with contextlib.suppress(OSError):
@@ -94,7 +94,7 @@ def remove_limit(place):
 
 @contextlib.contextmanager
 def limited(percent):
-    """The words in front of a command that may use so much of a core, none if it may use all; None
+    """The words in front of a command that may use this part of a core, none if it may use all; None
     if that cannot be had here."""
     place = make_limit(percent) if percent else ""
     try:

@@ -192,7 +192,7 @@ class Clock:
 
 
 def train_all(folder, cases, say):
-    """Those that have no result yet; `say` is told after each batch."""
+    """Those that have no result yet; `say` is called after each batch."""
     os.makedirs(os.path.join(folder, "runs"), exist_ok=True)
     missing = [case for case in cases
                if not os.path.exists(os.path.join(folder, case.name + ".json"))]

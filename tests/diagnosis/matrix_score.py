@@ -11,8 +11,8 @@ BATCHES = 10
 ROUNDED = 0.0005  # shares are printed with one decimal of a percent
 
 # What the machine can do to a healthy training. It does not count as a false alarm if counters that
-# were read outside Stepscope confirm it: others had so much of the cores, the hypervisor took so
-# much, or the loop thread was ready and waited for so much of the time.
+# were read outside Stepscope confirm it: others had this part of the cores, the hypervisor took this
+# part, or the loop thread was ready and waited for this part of the time.
 DISTURBANCES = {"preempted", "steal", "cpu-oversubscribed", "drift", "bimodal", "periodic-pause",
                 "input-bound"}
 TAKEN = {"preempted", "steal", "cpu-oversubscribed"}
@@ -28,7 +28,7 @@ def warned(result):
 
 def fault_share(result, fault):
     """Of the step, of the loop for what is cut out of steps, or of what the training says; None:
-    nobody timed it."""
+    it was not timed."""
     truth = result["truth"]
     if fault in truth["shares"]:
         return truth["shares"][fault]

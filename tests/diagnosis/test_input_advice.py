@@ -50,7 +50,7 @@ NUMBERS = {name: i for i, name in enumerate(FRAMES, 1)}
 
 
 def without_workers(make, compute=4 * MS, steps=300, collates=0, samples=32):
-    """The loop makes its batches itself; in so many of 20 stack samples it puts them together."""
+    """The loop makes its batches itself; in this many of 20 stack samples it puts them together."""
     thread, sampler = runs.Thread(), runs.Thread(tid=9, text=b"stepscope")
     random = runs.noise(5)
     thread.wait(50 * MS)
@@ -70,7 +70,7 @@ def without_workers(make, compute=4 * MS, steps=300, collates=0, samples=32):
 
 
 def machine(busy, tree, loop, cores=4):
-    """So many of the cores are busy, with the command, and with the loop's process."""
+    """This many of the cores are busy, with the command, and with the loop's process."""
     return [("cpu.busy", i, total(busy / cores * 1e9)) for i in range(cores)] + [
         ("cpu.busy", ALL, total(busy * 1e9)), ("tree.cpu", 0, total(tree * 1e9)),
         ("process.user", PID, total(loop * 1e9)), ("process.system", PID, total(0))] + QUIET

@@ -1,6 +1,6 @@
 """The small form of the fault matrix (docs/diagnosis.md has what the large one found).
 
-What the machine does meanwhile is not its fault: a fault must be above all that counters read outside
+What the machine does during a run is not its fault: a fault must be above all that counters read outside
 Stepscope do not confirm. Of the large one 5 % may be wrong; of so few that may be one in ten by chance."""
 
 import tempfile

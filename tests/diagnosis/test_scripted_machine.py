@@ -86,13 +86,13 @@ MACHINES = {
     "a little steal": ([("cpu.steal", 0, total(0.1e9))], None, None),
     "heat": ([("cpu.throttles", 0, total(0.5))], "clock-drop", None),
     "clocks": ([("cpu.frequency", 1, gauge(3e9, 3e9, 2.4e9, 2.4e9))], "clock-drop", 0.2),
-    "a page of somebody's": ([("swap.in", 0, total(4096)), ("swap.out", 0, total(0))], None, None),
+    "a page of another program": ([("swap.in", 0, total(4096)), ("swap.out", 0, total(0))], None, None),
     "warm once": ([("cpu.throttles", 0, lambda s: 7 + (s > 6))], None, None),
     "boost": ([("cpu.frequency", 1, gauge(3.6e9, *[3e9] * 9))], None, None),
     "limit": ([("cgroup.cpu_limit", 0, gauge(1.5)), ("cgroup.periods", 0, total(10)),
                ("cgroup.throttled_periods", 0, total(4))], "cgroup-throttled", 0.4),
     "pages": ([("process.major_faults", PID, total(60))], "page-faults", 0.06),
-    "memory taken anew in each step": ([("process.minor_faults", PID, total(800e3))],
+    "fresh memory in each step": ([("process.minor_faults", PID, total(800e3))],
                                        "fresh-memory", 0.2),
     "a loop that is bound to one core, beside threads that are not": (
         [("cpu.allowed", 0, gauge(1)), ("cpu.allowed_busy", 0, total(0.9e9)),
@@ -127,7 +127,7 @@ MACHINES = {
                                             ("cpu.allowed_busy", 0, total(0.99e9))],
                                            "cpu-oversubscribed", 0.3),
     "idle GPU": ([OWN_GPU, ("gpu.busy", 0, gauge(0.2, 0.4))], "gpu-idle", 0.7),
-    "idle GPU of nobody": ([("gpu.busy", 0, gauge(0))], None, None),
+    "idle GPU of no program": ([("gpu.busy", 0, gauge(0))], None, None),
     "idle GPU beside": ([OWN_GPU, ("gpu.busy", 0, gauge(0.9)), ("gpu.busy", 1, gauge(0))], None, None),
     "busy GPU": ([OWN_GPU, ("gpu.busy", 0, gauge(0.9))], None, None),
     "full GPU": ([OWN_GPU, ("gpu.busy", 0, gauge(0.9)), ("gpu.memory_used", 0, gauge(20 * GB, 23.9 * GB)),
@@ -145,7 +145,7 @@ MACHINES = {
 
 
 def samples(lines, seconds=SECONDS, per_s=PER_S, notes=(), **header):
-    """The supervisor's file: ten looks a second, for so long; a value of None is one that nobody saw.
+    """The supervisor's file: ten samples per second, for that long; None is a value that was not seen.
     Notes are infos."""
     texts = sorted({text for text, _, _ in lines})
     lane = runs.Thread(tid=9)

@@ -17,7 +17,7 @@ RUNS = ("thread.state", LOOP_THREAD, gauge(0))
 
 
 def compute(hidden=False, own=False):
-    """12 s that are spent in compiled steps. `hidden`: nobody can see the wait for data in them."""
+    """12 s that are spent in compiled steps. `hidden`: the wait for data in them cannot be seen."""
     thread = runs.Thread()
     random = runs.noise(5)
     thread.wait(50 * MS)

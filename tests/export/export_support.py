@@ -22,7 +22,7 @@ def has_perfetto():
 
 def jit_calls(synced=10, calls=95):
     """Calls of a jitted function, with a sync every `synced` calls: windows of that many steps. Two of
-    them are disturbed, and nobody waits for the last ones."""
+    them are disturbed, and no reader waits for the last ones."""
     names = ((1, b"train", b"", report_runs.COMPUTE, 3, 0), (2, b"float", b"", report_runs.SYNC, 0, 0))
     thread = report_runs.Thread()
     for i in range(calls):

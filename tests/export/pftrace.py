@@ -65,7 +65,7 @@ class Trace:
             for field, table in ((1, self.categories), (2, self.names), (3, self.note_names)):
                 for entry in map(message, interned.get(field, [])):
                     if one(entry, 1) in table:
-                        raise ValueError("a name is told twice")
+                        raise ValueError("a name is written twice")
                     table[one(entry, 1)] = text(entry, 2)
         for track in packet.get(60, []):
             self.take_track(message(track))
@@ -78,7 +78,7 @@ class Trace:
         process, thread = message(one(found, 3, b"")), message(one(found, 4, b""))
         counter = message(one(found, 8, b""))
         if one(found, 1) in self.tracks:
-            raise ValueError("a track is told twice")
+            raise ValueError("a track is written twice")
         self.tracks[one(found, 1)] = {
             "name": text(found, 2) or text(process, 6) or text(thread, 5), "parent": one(found, 5),
             "pid": one(process, 1, one(thread, 1)), "tid": one(thread, 2),

@@ -129,7 +129,7 @@ class Mistakes(FileTest):
             self.assertTrue(said.startswith(f"cannot write '{place}': {words}"), said)
         self.assertEqual(self.files(), ["folder"])
 
-    @unittest.skipIf(os.geteuid() != 0, "only root can become nobody")
+    @unittest.skipIf(os.geteuid() != 0, "only root can change its user")
     def test_a_directory_of_somebody_else(self):
         said = self.complaint("csv", "run", "out", code=DATA, user=NOBODY, group=NOBODY)
         self.assertEqual(said, "cannot write 'out': Permission denied. Choose a place where you have "

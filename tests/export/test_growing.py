@@ -31,7 +31,7 @@ DROPPED = "stepscope export: part of the run is missing: 'stepscope info runs/la
 
 
 class Training:
-    """`stepscope run` of a trainer that makes steps until it is told to end, and says how many."""
+    """`stepscope run` of a trainer that makes steps until it is asked to end, and says how many."""
 
     def __init__(self, folder):
         env = {key: value for key, value in os.environ.items() if not key.startswith("STEPSCOPE_")}
@@ -81,7 +81,7 @@ class Growing(ExportTest):
         self.training.wait_for_old_steps(3000)
 
     def while_it_grows(self, *arguments):
-        """What the command writes, and says. It has begun to, and waits for somebody to read on, while
+        """What the command writes, and says. It has begun to, and waits for a reader, while
         the training goes on for a thousand steps."""
         with subprocess.Popen([PROGRAM, *arguments], cwd=self.folder, stdout=subprocess.PIPE,
                               stderr=subprocess.PIPE, bufsize=0) as command:

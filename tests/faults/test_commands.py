@@ -114,7 +114,7 @@ class Commands(injection.InjectionTest):
         self.command("list", prepare=prepare)
 
     def test_remove(self):
-        """Whoever is told that it failed may find a part of it left."""
+        """A user who learns that it failed may find a part of it left."""
         def judge_removal(outcome, undisturbed):
             there = [name for name in outcome.files if not name.startswith("other/")]
             return judge(outcome._replace(files={name: outcome.files[name] for name in there}),

@@ -2,7 +2,7 @@
 """A second decoder of run directories, written from docs/format.md alone.
 
 It exists to keep that page honest: test_agreement.py compares it with the C reader, and
-whoever of the two does not do what the page says is wrong. So it follows the page section
+whichever of the two does not do what the page says is wrong. So it follows the page section
 by section, prefers plain statements to speed, and never raises whatever the bytes are.
 
     decoder.py RUN            every record of the run, merged, as JSON Lines
@@ -626,7 +626,7 @@ def has_ended(header):
 
 
 def read_file(path):
-    """The bytes of a file, and the offsets of segments that changed hands meanwhile."""
+    """The bytes of a file, and the offsets of segments that changed hands while it was read."""
     if not stat.S_ISREG(os.stat(path).st_mode):
         raise OSError("not a regular file")
     with open(path, "rb") as file:
@@ -751,7 +751,7 @@ def main(arguments=None):
             print(json.dumps(line))
         sys.stdout.flush()
     except BrokenPipeError:
-        # Whoever read us has seen enough; what is still buffered has nowhere to go.
+        # The reader of our output has seen enough; what is still buffered has nowhere to go.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
     return 0
 

@@ -72,7 +72,7 @@ class FrameworkTest(unittest.TestCase):
         self.assertGreaterEqual(min(segments), 0, books)
 
     def assert_near(self, found, true, part, most, text):
-        """Within a part of the truth, or so many nanoseconds."""
+        """Within a part of the truth, or this many nanoseconds."""
         self.assertLessEqual(abs(found - true), max(part * true, most), (text, found, true))
 
 

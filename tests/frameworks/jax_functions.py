@@ -45,7 +45,7 @@ def listed(value):
 
 
 def lives(make):
-    """Whether something is still there once nobody has it any more."""
+    """Whether something is still there once nothing refers to it."""
     made = make()
     made(X)
     seen = weakref.ref(made)

@@ -268,7 +268,7 @@ def pmapped():
 
 
 def retraces():
-    """Each batch has a size of its own, and a function is compiled anew each time."""
+    """Each batch has a size of its own, and a function is recompiled each time."""
     weights = WEIGHTS
     for step in range(12):
         x, y = np.ones((step + 1, 8), "f"), np.ones((step + 1, 1), "f")
@@ -286,7 +286,7 @@ def looks():
 
 
 def eager():
-    """Nothing is compiled: nobody can know what a step is."""
+    """Nothing is compiled: what a step is cannot be known."""
     weights = WEIGHTS
     for _ in range(STEPS):
         weights, loss = sgd(weights, X, Y)

@@ -11,8 +11,8 @@ import time
 from jupyter_client import KernelManager
 
 PATIENCE_S = 120
-PAUSE_S = 0.3  # somebody thinks
-AGES = 100_000_000  # steps of a cell that somebody ends
+PAUSE_S = 0.3  # the user thinks
+AGES = 100_000_000  # steps of a cell that the user ends
 COUNT = 8  # bytes of the file in which the cells count their steps
 
 TORCH = """
@@ -61,7 +61,7 @@ class Notebook:
         with open("count", "w+b") as file:
             file.truncate(COUNT)
             self.count = mmap.mmap(file.fileno(), COUNT)
-        # Sockets in this folder: no ports that somebody else may have.
+        # Sockets in this folder: no ports that other programs may have.
         self.manager = KernelManager(transport="ipc", ip=os.path.abspath("kernel"))
         self.manager.shutdown_wait_time = PATIENCE_S
         self.manager.start_kernel()
@@ -108,7 +108,7 @@ class Notebook:
         return int.from_bytes(self.count[:], "little")
 
     def kill_in_cell(self, code, steps):
-        """By SIGKILL, after so many of its steps; gives how many it came to."""
+        """By SIGKILL, after this many of its steps; gives how many it came to."""
         self.client.execute(code)
         while self.client.get_iopub_msg(timeout=PATIENCE_S)["msg_type"] != "stream":
             pass

@@ -22,7 +22,7 @@ def tf_by_hand():
 
 
 def tf_four_trainings():
-    """Eager; the same compiled; train_step defined anew for another model; a GAN."""
+    """Eager; the same compiled; train_step redefined for another model; a GAN."""
     import keras
     import tensorflow as tf
 

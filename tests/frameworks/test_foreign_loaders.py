@@ -1,4 +1,4 @@
-"""What trains is told from what gives the batches, on the real frameworks (step model 5.5)."""
+"""What trains is distinguished from what gives the batches, on the real frameworks (step model 5.5)."""
 
 import unittest
 

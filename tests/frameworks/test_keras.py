@@ -44,7 +44,7 @@ class Matrix(KerasTest):
         self.assertGreater(loop["books"]["between_ns"], 0)
 
     def check_windows(self):
-        """A step that is many has so many in one call, the last one fewer."""
+        """A call that holds several steps has this number of them, the last one fewer."""
         names = list(CASES)
         first = sum(len(CASES[case]) for case in names[:names.index("four")])
         four, seven, endless = self.steps()[first:first + 3]

@@ -52,7 +52,7 @@ class Traps(KerasTest):
                 self.assertEqual(loop["negative_ns"], 0, case)
         self.assertEqual(reports["nested"]["books"]["eval_ns"], 0)  # it is the callback's
         self.assertEqual(names_of(reports["nested"])["evaluate"]["count"], 2)
-        # Whose the waits inside two compiled functions at once are, nobody knows.
+        # Whose the waits inside two compiled functions at once are is unknown.
         self.assertEqual([loop["stages"]["data"] for loop in reports["threads"]["loops"]],
                          [None, None])
         self.assertIn("two loops", reports["threads"]["not_measured"][0]["reason"])

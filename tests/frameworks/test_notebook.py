@@ -46,7 +46,7 @@ class Notebook(FrameworkTest):
         self.assertEqual(steps[:4] + steps[5:], [24, 40, 40, 7, 9])
         self.check_count(steps[4:5], first["before_interrupt"])
         self.assertEqual(sorted(first["steps"]), sorted(steps))
-        # Nobody's step is as long as somebody thinks.
+        # No step is as long as the user thinks.
         self.assertGreater(report["books"]["idle_ns"], first["thought_ns"])
         self.check_text(first["live"], "running for")
         self.check_text(first["summary"], "then stopped")

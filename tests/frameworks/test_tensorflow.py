@@ -70,7 +70,7 @@ class Loops(KerasTest):
         self.assertEqual(names["measure.call"]["count"], 18)
         self.check_saves(reports["saves"])
         self.assertEqual(names_of(reports["mirrored"])["measure.run"]["count"], 20)
-        # What is got ahead of time for replicas nobody waits for. The end of the data is asked for
+        # Nothing waits for what is fetched in advance for replicas. The end of the data is asked for
         # once more.
         names = names_of(reports["mirrored_function"])
         asked = names["tf.distribute.next"]

@@ -40,7 +40,7 @@ class Samples(FrameworkTest):
     def test_kinds_of_batches(self):
         plain = last_line(self.plain("torch_inputs.py", "kinds"))
         hooked = last_line(self.hooked("torch_inputs.py", "kinds"))
-        self.assertEqual(hooked, plain)  # nobody's code was asked
+        self.assertEqual(hooked, plain)  # no code of the script ran
         self.assertGreater(plain["calls"], 0)
         # Of the first batch and the 17th; the last one is of 2.
         known = 21 * 4

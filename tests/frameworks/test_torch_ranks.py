@@ -59,7 +59,7 @@ class Ranks(TruthTest):
         return statistics.median(step["stages_ns"].get(stage, 0) for step in steps)
 
     def check_ddp(self, first, second, true):
-        """Whoever waits for the other one has `comm`, the other one has `backward`."""
+        """The rank that waits for the other one has `comm`, the other one has `backward`."""
         for step in first:  # the wait is a part of the call
             stages = step["stages_ns"]
             stages["backward"] = stages.get("backward", 0) + stages.get("comm", 0)

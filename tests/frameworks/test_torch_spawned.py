@@ -1,4 +1,4 @@
-"""Ranks that are told apart by init_process_group() alone, or by Lightning's launcher."""
+"""Ranks that only init_process_group() distinguishes, or by Lightning's launcher."""
 
 import unittest
 

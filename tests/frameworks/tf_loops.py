@@ -229,7 +229,7 @@ def run_two_epochs(strategy, task, batches,
 
 def mirrored_function():
     """The same in a function. The first two batches are late, and the first step takes so long that
-    the replicas' parts of the second batch are got meanwhile."""
+    the replicas' parts of the second batch are fetched in the meantime."""
     strategy, task, batches = make_mirrored(data.enumerate().map(lambda at, batch: (
         tf.ensure_shape(late(tf.where(at < 2, 0.02, 0.0), batch[0]), (16, 8)), batch[1])))
     few = strategy.experimental_distribute_dataset(data.take(3))

@@ -50,7 +50,7 @@ class OwnCall(Net):
 
 
 class Told(torch.Tensor):
-    """Is told of each function that it is given to."""
+    """Records each function that it is given to."""
 
     functions = []
 

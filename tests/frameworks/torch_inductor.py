@@ -31,7 +31,7 @@ def train():
 
 
 def written():
-    """Names are made of what is inside. Nobody else writes there."""
+    """Names are made of what is inside. Nothing else writes there."""
     return sorted(name for _, _, names in os.walk(os.environ["TORCHINDUCTOR_CACHE_DIR"])
                   for name in names if not name.endswith(".lock"))
 

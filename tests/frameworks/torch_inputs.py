@@ -34,7 +34,7 @@ class Numbers(Dataset):
 
 
 class Named(torch.Tensor):
-    """Whoever asks it for anything runs code of the script."""
+    """Any access to it runs code of the script."""
 
 
 class Counting(TorchFunctionMode):

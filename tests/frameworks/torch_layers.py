@@ -163,7 +163,7 @@ def plain_spin(module):
 
 
 class Told(torch.overrides.TorchFunctionMode):
-    """What a user's mode is told of."""
+    """What a user's mode sees."""
 
     def __init__(self):
         super().__init__()

@@ -1,4 +1,4 @@
-"""Trains with a pool of OpenMP threads until so much CPU time is used; prints what its threads used, each by
+"""Trains with a pool of OpenMP threads until that much CPU time is used; prints what its threads used, each by
 the kernel's clock, but the loop's own."""
 
 import json

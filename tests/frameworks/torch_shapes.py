@@ -334,7 +334,7 @@ def gradients():
 
 def elsewhere():
     """Batches go to a device that has no memory, the only other one that every machine has. Moves are
-    looked at once somebody has plugged one in."""
+    looked at once one has been plugged in."""
     torch.utils.rename_privateuse1_backend("elsewhere")
     net = model().to("meta")
     optimizer = torch.optim.SGD(net.parameters(), lr=0.1, foreach=False)
@@ -346,7 +346,7 @@ def elsewhere():
 
 
 def looks():
-    """Each way to look into a tensor, twice, once somebody has plugged a device in."""
+    """Each way to look into a tensor, twice, once a device has been plugged in."""
     torch.utils.rename_privateuse1_backend("elsewhere")
     one = torch.ones(1)
     for _ in range(2):

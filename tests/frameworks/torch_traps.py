@@ -81,7 +81,7 @@ def only_in_a_child():
 
 
 def three_steps():
-    """With a Module.__call__ of somebody else's."""
+    """With a Module.__call__ of another library."""
     import torch
 
     call = torch.nn.Module.__call__

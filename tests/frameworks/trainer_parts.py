@@ -1,6 +1,6 @@
 """Trainings in several parts: trainer_parts.py keras|lightning|transformers|compiled_again
 
-Each fits one model three times, then a wider one, anew in each of three folds, then models of three sizes, with 6 steps
+Each fits one model three times, then a wider one, again in each of three folds, then models of three sizes, with 6 steps
 each time; the last one a model of Keras by one line, twice before and twice after it is compiled again."""
 
 import os

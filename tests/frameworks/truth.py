@@ -1,5 +1,5 @@
 """Compares what was found with what a script timed itself, inside the same calls: whatever else the
-machine does meanwhile is in both. Where it happens between the two clocks it is not, so that the quarter
+machine does during that time is in both. Where it happens between the two clocks it is not, so that the quarter
 of steps or calls that agrees best has to agree; a hook that is wrong is wrong in all of them."""
 
 import json
@@ -61,7 +61,7 @@ class TruthTest(FrameworkTest):
             self.assert_times(found.get(name, []), times, name)
 
     def assert_sums(self, found_ns, true_s, times, text):
-        """Each of something that was done so many times."""
+        """Each of what was done this many times."""
         self.assertEqual(len(found_ns), len(true_s), text)
         missed = [abs(found - 1e9 * true) / max(PART * 1e9 * true, MOST_NS * times)
                   for found, true in zip(found_ns, true_s)]

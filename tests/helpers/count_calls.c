@@ -10,7 +10,7 @@
 #include "load/feed.h"
 
 static unsigned loads, diagnoses;
-static pid_t owner; /* a forked child counts anew */
+static pid_t owner; /* a forked child starts at 0 */
 
 int __real_feed_init(struct feed *feed, struct ss_run *run, const struct run_facts *facts);
 int __wrap_feed_init(struct feed *feed, struct ss_run *run, const struct run_facts *facts);

@@ -24,7 +24,7 @@ static void look(const char *function)
         return;
     }
     kill(getppid(), (int)strtol(number, NULL, 10));
-    alarm(10); /* nobody waits for ever, if it does not */
+    alarm(10); /* so that no test waits for ever if it does not */
     pause();
 }
 

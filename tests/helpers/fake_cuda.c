@@ -1,5 +1,5 @@
 /* A library with the symbols of CUDA's driver, for machines without a GPU. It plays a device that
- * does what it is told to one after the other: fake_cuda_work() queues work that takes so long, an
+ * does what is queued one after the other: fake_cuda_work() queues work that takes so long, an
  * event happens when all that was queued before it is done. Time is that of the machine.
  *
  * The other functions whose names begin with fake_cuda_ are for scripts: to wait, to make a
@@ -78,7 +78,7 @@ int64_t fake_cuda_left(void)
     return later(done_ns - now_ns(), 0);
 }
 
-/* Until it has at most so much to do. */
+/* Until at most that much is left to do. */
 void fake_cuda_wait(int64_t most_ns)
 {
     int64_t more;

@@ -4,7 +4,7 @@
  *     count.0 2               GPUs
  *     utilization.0 40        answer of a call for GPU 0; utilization_memory.0 is the second one
  *     error.power.1 3         the call fails with this number of NVML
- *     hang.power.1 1          the call does not return as long as this line is there; meanwhile
+ *     hang.power.1 1          the call does not return as long as this line is there; until then
  *                             there is an empty file of that name with ".hangs" behind it
  *     pid.0 42                a process on GPU 0, with users.0 bytes (-1: not told)
  *

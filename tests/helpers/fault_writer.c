@@ -246,7 +246,7 @@ static void do_die(long signal)
     raise((int)signal);
 }
 
-/* Leaves so many descriptors free. */
+/* Leaves this many descriptors free. */
 static void do_use_fds(long free_ones)
 {
     const struct rlimit few = {64, 64};
@@ -279,7 +279,7 @@ static void do_own_files(long count)
     }
 }
 
-/* So many KB of address space more than now. */
+/* This many KB more of address space than now. */
 static void do_limit_memory(long kilobytes)
 {
     unsigned long pages = 0;
@@ -292,7 +292,7 @@ static void do_limit_memory(long kilobytes)
     setrlimit(RLIMIT_AS, &limit);
 }
 
-/* A child that records so many spans, then says how it went. */
+/* A child that records this many spans, then says how it went. */
 static void do_child(long count)
 {
     fflush(stdout);

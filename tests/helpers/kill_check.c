@@ -22,7 +22,7 @@ struct level {
     ss_ns first_child_ns;
 };
 
-/* A thread, as it must have been after so many calls. */
+/* A thread, as it must have been after this many calls. */
 struct replay {
     unsigned thread;
     uint64_t calls;

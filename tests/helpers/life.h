@@ -11,7 +11,7 @@ struct scene {
 
 extern const struct scene process_scenes[], thread_scenes[], library_scenes[];
 
-/* Records so many spans; each one's argument is its number. */
+/* Records this many spans; each one's argument is its number. */
 void record_spans(long count);
 
 /* Tells the test what a file of this process must hold: spans, with those that are unfinished, and

@@ -8,7 +8,7 @@
  * after a quarter of the time, or before the loop if it is early; read and map take the file from
  * storage, not from the cache, as far as the file system allows. At the end one line of JSON: what
  * the kernel says was used; faults are those of what was asked for. Aside: the loop is in another
- * thread. Fresh: from then on each step takes so much memory from the kernel, page by page, and
+ * thread. Fresh: from then on each step takes that much memory from the kernel, page by page, and
  * gives it back. */
 #include <fcntl.h>
 #include <pthread.h>
@@ -117,7 +117,7 @@ static void map_file(const char *path, size_t bytes)
     close(fd);
 }
 
-/* A child that is in nobody's account: the kernel takes it away. */
+/* A child that no parent accounts for: the kernel reaps it. */
 static void have_unwaited(long ms)
 {
     signal(SIGCHLD, SIG_IGN);

@@ -1,4 +1,4 @@
-/* A training loop that does as it is told, so that a test knows how far it has come.
+/* A training loop that is steered from outside, so that a test knows how far it has come.
  *
  *     steered_trainer <<<"steps 10"
  *

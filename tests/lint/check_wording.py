@@ -76,7 +76,7 @@ def check_file(path, text, all_rules):
     shown = read_by_people(path, text)
     found = set()
     for everywhere, pattern, better in all_rules:
-        for searched in [joined(text)] if everywhere else shown:
+        for searched in [joined(text), *shown] if everywhere else shown:
             for match in pattern.finditer(searched):
                 said = " ".join(match.group().split())
                 line = 1 + searched.count("\n", 0, match.start())

@@ -107,7 +107,7 @@ class Browser:
                       deviceScaleFactor=1, mobile=False)
         self.devtools("Emulation.setEmulatedMedia", features=[
             {"name": "prefers-color-scheme", "value": "dark" if dark else "light"}])
-        # Who watches sizes is told after the callbacks of a frame: before those of the next one.
+        # Observers of sizes are called after the callbacks of a frame: before those of the next one.
         self.post("/execute/async", args=[], script="const done = arguments[0];"
                   "requestAnimationFrame(() => requestAnimationFrame(() => done()))")
 

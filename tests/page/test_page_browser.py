@@ -159,7 +159,7 @@ class Looks(BrowserTest):
         self.assertIn("DIV.table", reached)
 
     def test_without_script(self):
-        """All charts are there and visible, drawn by nobody but C."""
+        """All charts are there and visible, drawn by C alone."""
         self.make_run(one=runs.full())
         self.write_page()
         self.browser.look(1440)
@@ -308,7 +308,7 @@ class Hostile(BrowserTest):
         self.screenshot("hostile")
 
     def test_policy_holds(self):
-        """What somebody put into the page would not be run."""
+        """What an attacker put into the page would not be run."""
         self.open_page(runs.healthy())
         self.js("const s = document.createElement('script'); s.textContent = 'window.hit = 1';"
                 "document.body.append(s)")

@@ -55,7 +55,7 @@ NEWEST = ([python for python in INTERPRETERS if not is_extra(python)] or INTERPR
 @functools.lru_cache(None)
 def ready_tools():
     """The Python of a virtual environment with TOOLS, made once a build from NEWEST;
-    None where packages can not be had. STEPSCOPE_TOOLS_PYTHON may name one that is ready."""
+    None where packages cannot be installed. STEPSCOPE_TOOLS_PYTHON may name one that is ready."""
     named = os.environ.get("STEPSCOPE_TOOLS_PYTHON")
     if named or not INTERPRETERS:
         return named

@@ -32,7 +32,7 @@ gc.collect()
 gc.callbacks.clear()
 end = time.monotonic() + 60
 while not gc.callbacks and time.monotonic() < end:
-    _core.step()  # whoever records an event looks
+    _core.step()  # any recorded event makes it look
     time.sleep(0.001)
 assert len(gc.callbacks) == 1
 gc.collect()

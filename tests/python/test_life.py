@@ -43,7 +43,7 @@ class Endings(PythonTest):
             self.assertEqual(self.spans(), {"work": 10, "open": 1})
 
     def test_interrupted_in_a_span(self):
-        # Whoever runs this in the background may have SIGINT ignored.
+        # A shell that runs this in the background may ignore SIGINT.
         self.check_end_inside("signal.signal(signal.SIGINT, signal.default_int_handler)\n"
                               "    os.kill(os.getpid(), signal.SIGINT)\n    signal.pause()",
                               -signal.SIGINT)

@@ -184,7 +184,7 @@ class Refused(Recorded):
         for python in self.each():
             records = self.records(python, REFUSED, "files")
             if "no filter" in self.out:
-                self.skipTest("calls can not be filtered here")
+                self.skipTest("calls cannot be filtered here")
             self.assertIn("'reason': None", self.out)
             self.assertGreater(sum(r["kind"] == "sample" for r in records), 5, self.out)
 
@@ -193,7 +193,7 @@ class Refused(Recorded):
             own = os.path.join(self.folder, "own")
             self.records(python, TAKEN, "files", own)
             if "no filter" in self.out:
-                self.skipTest("calls can not be filtered here")
+                self.skipTest("calls cannot be filtered here")
             self.assertEqual(self.out.split(), ["high", "child", "0"])
             with open(own, "rb") as file:
                 self.assertEqual(file.read(), b"minemine")
@@ -203,7 +203,7 @@ class Refused(Recorded):
         for python in self.each():
             records = self.records(python, REFUSED, "no files")
             if "no filter" in self.out:
-                self.skipTest("calls can not be filtered here")
+                self.skipTest("calls cannot be filtered here")
             self.assertFalse([r for r in records if r["kind"] == "sample"])
             reasons = [r["reason"] for r in records
                        if r["kind"] == "hook" and r["target"] == "stack samples"]

@@ -88,9 +88,9 @@ class FolderTest(unittest.TestCase):
             file.write(data)
 
     def as_user(self, user, name):
-        """How to run a program as somebody else: for Popen, and with a copy that they can read."""
+        """How to run a program as another user: for Popen, and with a copy that they can read."""
         if os.geteuid() != 0:
-            self.skipTest("only root may become somebody else")
+            self.skipTest("only root may change its user")
         shutil.copy(program(name), self.path("program"))
         return {"program": self.path("program"), "user": user, "group": user,
                 "extra_groups": []}

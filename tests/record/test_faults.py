@@ -252,11 +252,11 @@ class Limits(FaultTest):
         self.assertLess({"off: out of memory", "recording to"}, seen)
 
     def test_no_thread_can_be_made(self):
-        somebody = self.as_user(SOMEBODY, "fault_writer")
+        other_user = self.as_user(SOMEBODY, "fault_writer")
         os.mkdir(self.run)
         os.chown(self.run, SOMEBODY, SOMEBODY)
         writer = self.write(
-            "spans:200000", "status", **somebody,
+            "spans:200000", "status", **other_user,
             preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_NPROC, (1, 1)))
         self.assertEqual(writer.status(),
                          "recording with losses: the helper thread cannot be started")
@@ -338,14 +338,14 @@ class Directories(FaultTest):
     NO_DIRECTORY = "the run directory cannot be made"
 
     def test_one_that_others_own(self):
-        nobody = self.as_user(NOBODY, "fault_writer")
+        other_user = self.as_user(NOBODY, "fault_writer")
         os.mkdir(self.run)
         for mode, why in ((0o755, "permission denied"), (0o700, self.NO_DIRECTORY)):
             os.chmod(self.run, mode)
-            writer = self.write("spans:1000", "status", **nobody)
+            writer = self.write("spans:1000", "status", **other_user)
             self.assertEqual(writer.status(), f"off: {why}")
             self.assert_no_file()
-        writer = self.write("spans:1000", "status", run=self.path("new"), **nobody)
+        writer = self.write("spans:1000", "status", run=self.path("new"), **other_user)
         self.assertEqual(writer.status(), f"off: {self.NO_DIRECTORY}")
 
     def test_a_file_is_in_its_place(self):
@@ -410,10 +410,10 @@ class Directories(FaultTest):
 
     def test_a_child_may_not_write_to_it_any_more(self):
         script = ("spans:1000", "wait", "child:500")
-        nobody = self.as_user(NOBODY, "fault_writer")
+        other_user = self.as_user(NOBODY, "fault_writer")
         os.mkdir(self.run)
         os.chown(self.run, NOBODY, NOBODY)
-        writer = self.start(*script, **nobody)
+        writer = self.start(*script, **other_user)
         writer.until_it_waits()
         os.chmod(self.run, 0o500)
         writer.go_on()

@@ -39,7 +39,7 @@ class FileLimitTest(test_faults.FaultTest):
         return run
 
     def at_once(self, limits, count, *script):
-        """So many processes, which all live when the first of them goes on. Returns the supervisor's
+        """This many processes, which all live when the first of them goes on. Returns the supervisor's
         share of a core while they wait."""
         self.run = self.path("latest")
         os.mkfifo(self.path("go"))

@@ -151,16 +151,16 @@ class OtherPrograms(LifeTest):
         """Then the environment is not to be trusted (secure_getenv)."""
         if recording.is_sanitized():
             self.skipTest("sanitizers do not run with more rights")
-        nobody = self.as_user(NOBODY, "life_writer")
+        other_user = self.as_user(NOBODY, "life_writer")
         os.chmod(self.folder, 0o777)
         may_bind_low_ports = struct.pack("<5I", 0x02000001, 1 << 10, 0, 0, 0)
         if os.statvfs(self.folder).f_flag & os.ST_NOSUID:
             self.skipTest("no program can get more rights here")
-        self.play("leaf", **nobody)
+        self.play("leaf", **other_user)
         self.assertEqual(len(recording.files(self.run)), 1)
         shutil.rmtree(self.run)
-        os.setxattr(nobody["program"], "security.capability", may_bind_low_ports)
-        self.play("leaf", **nobody)
+        os.setxattr(other_user["program"], "security.capability", may_bind_low_ports)
+        self.play("leaf", **other_user)
         self.assertFalse(os.path.exists(self.run))
 
 

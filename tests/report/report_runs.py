@@ -294,7 +294,7 @@ def overlapping():
 
 
 def in_calls(many):
-    """Calls of 10 ms that get so many batches by themselves, each after 2 ms of waiting on a thread
+    """Calls of 10 ms that get this many batches by themselves, each after 2 ms of waiting on a thread
     of its own."""
     loop, other = Thread(), Thread(PID + 1, text=b"tf_Compute")
     loop.loop(True)

@@ -19,7 +19,7 @@ NAMES = runs.NAMES + ((LOADER, b"DataLoader", b"", DATA, 0, 0),
 
 def train(function=b"", leaf=None, other=0, start=0, workers=False, compiled=False, infos=(), wait=MS / 20,
           call=b"call", every=1):
-    """Steps of 6 ms, each with so much time of the script in a function of its own and what that calls; or with
+    """Steps of 6 ms, each with that much time of the script in a function of its own and what that calls; or with
     such a wait for data, in which each so manieth sample is in what is called."""
     thread, sampler = runs.Thread(), runs.Thread(tid=9, text=b"stepscope")
     worker = runs.Thread(runs.PID + 1, text=b"worker")

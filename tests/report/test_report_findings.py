@@ -197,7 +197,7 @@ def loader(make, compute, steps=200):
 
 
 def numbered(*make, compute=4 * MS, hand=MS / 10, steps=240):
-    """Workers that make batches in turn, each in so many ns, two ahead for each; one that is ready
+    """Workers that make batches in turn, each in this many ns, two ahead for each; one that is ready
     takes `hand` to be had."""
     thread = runs.Thread()
     workers = [runs.Thread(runs.PID + 1 + i, text=b"worker") for i in range(len(make))]

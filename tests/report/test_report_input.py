@@ -99,7 +99,7 @@ class Input(ReportTest):
         self.assertIn("workers=5", found["advice"])
         found = self.judge(b"generator", looks=[WAITS])
         self.assertIn("make the generator a keras.utils.PyDataset with workers=3", found["advice"])
-        found = self.judge(b"PyDataset workers=2")  # nobody looked
+        found = self.judge(b"PyDataset workers=2")  # nothing was sampled
         self.assertIn("if it computes in Python use_multiprocessing=True", found["advice"])
 
     def test_a_dataset_that_computes_gets_processes_where_cores_are_idle(self):

@@ -60,7 +60,7 @@ class Text(ReportTest):
         keras, jax = b"keras.src.models.model:Model.fit", b"jax:device_put"
         for i, (hooked, words) in enumerate((
                 ((torch,), "no PyTorch optimizer made a step: add `import stepscope`"),
-                # JAX comes first, and so many more that it fills the list.
+                # JAX comes first, and enough more to fill the list.
                 ((*(b"jax:f%d" % i for i in range(200)), tensorflow),
                  "no training step of TensorFlow or JAX was seen: add"),
                 ((tensorflow, keras), "TensorFlow ran no fit(), no tf.function that trains, and"),

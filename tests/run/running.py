@@ -170,7 +170,7 @@ class Terminal:
         return self.seen
 
     def close(self):
-        # A job in the background gets no SIGHUP. Once the shell has gone, nobody knows whose the job was.
+        # A job in the background gets no SIGHUP. Once the shell has gone, the job cannot be found any more.
         groups = *children_of(self.shell.pid), self.shell.pid
         if self.master >= 0:
             os.close(self.master)
@@ -205,7 +205,7 @@ class RunTest(unittest.TestCase):
 
     def setUp(self):
         self.folder = os.path.realpath(tempfile.mkdtemp(prefix="stepscope-run-"))
-        self.addCleanup(wait_until, self.folder_is_removed, "a folder that nobody writes to any more")
+        self.addCleanup(wait_until, self.folder_is_removed, "a folder that is no longer written to")
         os.chmod(self.folder, 0o755)
 
     def folder_is_removed(self):

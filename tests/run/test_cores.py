@@ -46,7 +46,7 @@ class Cores(SamplesTest):
         self.assert_near(counted[main[0]], said["ran_ns"], SAMPLE_S * 1e9)
 
     def test_loops_of_several_processes_are_watched_in_a_quiet_run(self):
-        """As long as nobody knows a loop, four main threads are looked at."""
+        """While no loop is known, four main threads are sampled."""
         many = f"for i in 1 2 3 4 5 6; do {LOAD} 60 early aside & done; wait"
         run = self.start("--quiet", "--", "/bin/sh", "-c", many, start_new_session=True)
         self.addCleanup(os.killpg, run.pid, signal.SIGKILL)

@@ -169,7 +169,7 @@ class Directories(RunTest):
             self.assertNotIn(b"other users", self.run_it("--dir", name, "--", TRAINER).stderr)
 
     def test_latest_never_misses(self):
-        """Replaced at once: whoever looks meanwhile finds a run."""
+        """Replaced at once: a reader always finds a run."""
         self.run_it("--", "true")
         script = 'for i in 1 2 3 4 5 6 7 8 9 10; do "$0" run -q -- true; done; echo done'
         with subprocess.Popen(["sh", "-c", script, PROGRAM], cwd=self.folder, env=environment(),

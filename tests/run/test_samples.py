@@ -231,7 +231,7 @@ class Clocks(SamplesTest):
             self.tell(f"cpu{core}/thermal_throttle/package_throttle_count", 1000)
 
     def tell(self, name, value):
-        """As the kernel does: whoever reads finds the old value or the new one."""
+        """As the kernel does: a reader finds the old value or the new one."""
         path = self.path("cpu", name)
         os.makedirs(os.path.dirname(path), exist_ok=True)
         with open(path + ".new", "w", encoding="ascii") as file:
@@ -339,7 +339,7 @@ class Gpus(SamplesTest):
         self.assertEqual(self.counter(report, "gpu.busy")["state"], "absent")
 
     def test_a_library_that_cannot_be_loaded_to_the_end(self):
-        """Opening a pipe that nobody writes to does not return."""
+        """Opening a pipe without a writer does not return."""
         os.mkfifo(self.path("library"))
         _, report = self.load("4", STEPSCOPE_NVML=self.path("library"))
         self.assertEqual(self.counter(report, "gpu.busy")["state"], "absent")

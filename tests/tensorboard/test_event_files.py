@@ -320,7 +320,7 @@ class Places(ExportTest):
         failed = self.export(code=DATA)
         self.assertIn("cannot write 'logs/run'", failed.stderr)
 
-    @unittest.skipUnless(os.geteuid() == 0, "only root may become somebody else")
+    @unittest.skipUnless(os.geteuid() == 0, "only root may change its user")
     def test_directories_that_may_not_be_written(self):
         self.make_run(a=report_runs.healthy())
         os.mkdir(self.path("logs"), 0o755)

@@ -86,7 +86,7 @@ static void an_error_keeps_code_and_message(void **state)
     assert_int_equal(error_set(&error, SS_E_DAMAGED, "%s at %d", "f.ssp", 64), SS_E_DAMAGED);
     assert_int_equal(error.code, SS_E_DAMAGED);
     assert_string_equal(error.message, "f.ssp at 64");
-    assert_int_equal(error_set(NULL, SS_E_IO, "nobody reads this"), SS_E_IO);
+    assert_int_equal(error_set(NULL, SS_E_IO, "this is never read"), SS_E_IO);
 }
 
 static void a_long_error_message_is_cut(void **state)

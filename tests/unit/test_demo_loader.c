@@ -1,5 +1,5 @@
-/* demo/loader.c: the same batches whoever is faster, each digit once an epoch, never one that is
- * still being used. */
+/* demo/loader.c: the same batches whichever thread is faster, each digit once an epoch, never one
+ * that is still being used. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -48,7 +48,7 @@ static void load(uint64_t *hashes, uint64_t seed)
     for (int i = 0; i < EPOCHS * BATCHES; i++) {
         const struct batch *batch = loader_next(&loader);
         hashes[i] = hash_of(batch);
-        assert_true(hashes[i] == hash_of(batch)); /* nobody writes to it meanwhile */
+        assert_true(hashes[i] == hash_of(batch)); /* nothing writes to it at that time */
     }
     loader_release(&loader);
 }

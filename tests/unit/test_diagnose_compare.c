@@ -226,7 +226,7 @@ static void batches_that_differ_are_compared_per_sample(void **state)
     assert_true(found.per_sample);
     assert_int_equal(found.row[COMPARE_STEP].word, COMPARE_SAME);
     assert_near(found.row[COMPARE_STEP].b_ns, 20 * ms / 64, 10);
-    b.run[1].samples = NAN; /* one that is not known: nobody can divide by it */
+    b.run[1].samples = NAN; /* an unknown one: it must not be divided by */
     compare(&found, &a, &b);
     assert_false(found.per_sample);
     for (size_t i = 0; i < RUNS; i++)

@@ -1,5 +1,5 @@
-/* diagnose/framework: what trains is told from what gives the batches, however long that takes
- * (step model 5.5). */
+/* diagnose/framework: what trains is distinguished from what gives the batches, however long that
+ * takes (step model 5.5). */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

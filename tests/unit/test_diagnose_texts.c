@@ -1,5 +1,5 @@
 /* diagnose/finding_kind, diagnose/explain: every finding is explained, has advice for every
- * framework, and uses no word that nobody explains. */
+ * framework, and uses no unexplained word. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -130,7 +130,7 @@ static void frequency(void **state)
     assert_int_equal(judge(state, "frequency", &rests, 1).level, VALIDITY_OK); /* an idle core */
 }
 
-/* The clock of the core that works is at `first` GHz for so many seconds, then at `then`. */
+/* The clock of the core that works is at `first` GHz for this many seconds, then at `then`. */
 static struct validity_item judge_clock(void **state, double first, int seconds, double then)
 {
     double course[SECONDS + 1];

@@ -1,5 +1,5 @@
 /* Where calls of a name were: in steps, outside them, or in what is cut out of them; and what is
- * told apart of a callback. Times are in ns. */
+ * counted apart of a callback. Times are in ns. */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>

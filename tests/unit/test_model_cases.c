@@ -841,7 +841,7 @@ static void cells_of_a_notebook_are_loops_of_their_own(void **state)
         for (int i = 0; i < 20; i++)
             play_batch(&p, p.adam);
         script_pass(p.s, 2);
-        script_point(p.s, SS_KIND_LOOP_END, 0); /* that nobody announced */
+        script_point(p.s, SS_KIND_LOOP_END, 0); /* unannounced */
         script_pass(p.s, 5000);
         script_point(p.s, SS_KIND_LOOP_END, 0); /* of a cell without training */
         script_pass(p.s, 1000);

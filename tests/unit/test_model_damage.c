@@ -45,7 +45,7 @@ static void a_span_from_before_the_first_record_ends_no_step_before_it_starts(vo
     }
 }
 
-/* The same of an evaluation that nobody named. */
+/* The same of an evaluation without a name. */
 static void a_span_from_before_the_first_record_ends_no_evaluation_before_it_starts(void **state)
 {
     (void)state;
@@ -134,7 +134,7 @@ static void a_step_in_a_perturbed_window_is_in_the_books_only(void **state)
     script_free(p.s);
 }
 
-/* Seven steps are missing; nobody can tell how many it were. */
+/* Seven steps are missing; their number cannot be known. */
 static void a_step_over_missing_records_is_in_the_books_only(void **state)
 {
     (void)state;

@@ -26,7 +26,7 @@ static struct names names_of(struct script *s)
         .fetch = play_name(s, "fetch", SS_STAGE_PRODUCE)};
 }
 
-/* A wait for a batch; `samples` 0: nobody says how many it has. */
+/* A wait for a batch; `samples` 0: its size is unknown. */
 static void wait_for(struct script *s, const struct names *n, double samples)
 {
     script_begin(s, n->data, 0);
@@ -77,7 +77,8 @@ static void batches_of_one_step_are_added_up(void **state)
     script_free(s);
 }
 
-/* Inside an evaluation another size is told; a batch with gradients off is no training either. */
+/* Inside an evaluation another size is recorded; a batch with gradients off is no training either.
+ */
 static void evaluation_has_samples_of_its_own(void **state)
 {
     (void)state;
@@ -211,7 +212,7 @@ static void waits_are_split_by_what_workers_did(void **state)
     script_free(s);
 }
 
-/* The numbers begin anew: what was made in the epoch before is no batch of this one. */
+/* The numbers start over: what was made in the epoch before is no batch of this one. */
 static void an_epoch_has_its_own_numbers(void **state)
 {
     (void)state;

@@ -75,7 +75,7 @@ static void feed_all(struct model *model, struct whole *whole)
     }
 }
 
-/* Lanes are numbered anew by a merge. */
+/* A merge renumbers lanes. */
 static char *text_of(const struct model *model)
 {
     struct snapshot *snapshot = model_snapshot(model);

@@ -38,7 +38,7 @@ static struct resources start(void)
 
     name(&resources, TOTAL_NAME, "tree.cpu");
     name(&resources, GAUGE_NAME, "tree.rss");
-    name(&resources, 3, "nobody.knows");
+    name(&resources, 3, "unknown.counter");
     return resources;
 }
 

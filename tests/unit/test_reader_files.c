@@ -390,7 +390,7 @@ static void a_missing_run_or_a_file_or_an_empty_directory_is_explained(void **st
     reading_remove_dir(dir);
 }
 
-/* A FIFO would block whoever opens it to read; a directory can not be read. */
+/* A FIFO would block a reader that opens it; a directory cannot be read. */
 static void what_is_no_regular_file_is_lost(void **state)
 {
     (void)state;

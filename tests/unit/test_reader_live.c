@@ -288,7 +288,7 @@ static void young_records_wait_until_a_refresh_when_merged(void **state)
     open_live(live);
     struct ss_cursor *const lane = ss_cursor_new(live->run, reading_lane(live->run, 0, 2));
     struct ss_cursor *const merged = ss_cursor_new(live->run, SS_ALL_LANES);
-    expect_step(lane, 20000000000); /* nobody to overtake */
+    expect_step(lane, 20000000000); /* nothing to overtake */
     expect_step(merged, 0);
     expect_none(merged);
     add_steps(live, 1, 5, 1); /* a slower lane */

@@ -146,7 +146,8 @@ static void a_refresh_without_memory_says_so_and_the_next_one_goes_on(void **sta
     reading_remove_dir(dir);
 }
 
-/* Most memory that it takes to read a run of so many spans, all lanes merged; and its segments. */
+/* Most memory that it takes to read a run of this many spans, all lanes merged; and its segments.
+ */
 static size_t memory_to_read(size_t spans, size_t *segments)
 {
     struct synth *const synth = synth_new();

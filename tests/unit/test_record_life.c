@@ -23,7 +23,7 @@
 
 enum { THREADS = 4, ROUNDS = 30, SPANS_A_ROUND = 100, ODD_ERRNO = 12345 };
 
-/* Under ThreadSanitizer a child of several threads may not start one unless it is told so. */
+/* Under ThreadSanitizer a child of several threads may not start one unless it is allowed to. */
 const char *__tsan_default_options(void);
 const char *__tsan_default_options(void)
 {

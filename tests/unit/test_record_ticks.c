@@ -31,7 +31,7 @@ int prctl(int option, ...)
     return (int)syscall(SYS_prctl, option, first, 0L, 0L, 0L);
 }
 
-static _Atomic int stalls; /* every so many readings, a thread other than the first is held up */
+static _Atomic int stalls; /* every N readings, a thread other than the first is held up */
 enum { STALL_NS = 200000 };
 
 static int64_t raw_ns(void)

@@ -89,12 +89,12 @@ static void cores_of_a_thread_are_followed(void **state)
 {
     (void)state;
     struct allowed_cores own, followed;
-    const pid_t nobody = 0x3fffffff, here = (pid_t)gettid();
+    const pid_t absent = 0x3fffffff, here = (pid_t)gettid();
 
     allowed_cores_look(&own);
     assert_true(own.count > 0);
     followed = own;
-    allowed_cores_follow(&followed, &nobody, 1);
+    allowed_cores_follow(&followed, &absent, 1);
     assert_true(CPU_EQUAL(&followed.set, &own.set));
     allowed_cores_follow(&followed, NULL, 0);
     assert_true(CPU_EQUAL(&followed.set, &own.set));
@@ -103,7 +103,7 @@ static void cores_of_a_thread_are_followed(void **state)
         ;
     const struct allowed_cores one = only((int)last);
     assert_int_equal(sched_setaffinity(0, sizeof one.set, &one.set), 0);
-    const pid_t both[] = {nobody, here};
+    const pid_t both[] = {absent, here};
     allowed_cores_follow(&followed, both, 2);
     assert_int_equal(followed.count, 1);
     assert_true(allowed_cores_has(&followed, last));

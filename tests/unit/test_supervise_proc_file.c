@@ -63,7 +63,7 @@ static void what_passes_is_not_said_to_be_missing(void **state)
 static char pipe_path[64];
 static volatile sig_atomic_t signals;
 
-/* The third one, when somebody waits for a writer for sure, is that writer. */
+/* The third one, when a reader surely waits for a writer, is that writer. */
 static void interrupt(int number)
 {
     (void)number;

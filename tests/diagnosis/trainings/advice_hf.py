@@ -89,14 +89,14 @@ def logger(cure, steps):
 
 def evaluation(cure, steps):
     words = {"eval_steps": OFTEN}
-    if is_cured(cure, "seldom"):
+    if is_cured(cure, "rarely"):
         words = {"eval_steps": int(cure["every"])}
     return trains(steps, held_out=Rows(20 * BATCH), eval_strategy="steps", **words)
 
 
 def saving(cure, steps):
     words = {"save_steps": OFTEN}
-    if is_cured(cure, "seldom"):
+    if is_cured(cure, "rarely"):
         words = {"save_steps": int(cure["every"]), "save_only_model": True}
     return trains(steps, ballast=4_000_000, save_strategy="steps", save_total_limit=1, **words)
 

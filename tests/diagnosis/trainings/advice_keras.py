@@ -123,7 +123,7 @@ def saving(cure, steps):
     def train():
         place = os.path.join(tempfile.mkdtemp(), "model.weights.h5")
         keeper = keras.callbacks.ModelCheckpoint(
-            place, save_weights_only=True, save_freq=steps if is_cured(cure, "seldom") else 10)
+            place, save_weights_only=True, save_freq=steps if is_cured(cure, "rarely") else 10)
         model.fit(data, verbose=0, callbacks=[keeper])
 
     model, data = make_model(), ready(steps)
@@ -132,7 +132,7 @@ def saving(cure, steps):
 
 def validation(cure, steps):
     """After each short epoch."""
-    words = {"validation_freq": int(cure["every"])} if is_cured(cure, "seldom") else {}
+    words = {"validation_freq": int(cure["every"])} if is_cured(cure, "rarely") else {}
     return fits(ready(EPOCH), epochs=steps // EPOCH, validation_data=Rows(30), **words)
 
 

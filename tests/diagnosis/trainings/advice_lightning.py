@@ -114,14 +114,14 @@ def own_code(cure, steps):
 
 def validation(cure, steps):
     """After each short epoch."""
-    words = {"check_val_every_n_epoch": int(cure["every"])} if is_cured(cure, "seldom") else {}
+    words = {"check_val_every_n_epoch": int(cure["every"])} if is_cured(cure, "rarely") else {}
     held_out = DataLoader(ready(30), batch_size=None)
     return fits(stored(EPOCH), validation=held_out, max_epochs=steps // EPOCH, **words)
 
 
 def saving(cure, steps):
     """After each short epoch, with the state of an optimizer."""
-    every = int(cure["every"]) if is_cured(cure, "seldom") else 1
+    every = int(cure["every"]) if is_cured(cure, "rarely") else 1
     net = nn.Sequential(layers(), nn.Linear(10, 10))
     net.register_buffer("ballast", torch.zeros(6_000_000))
 
@@ -134,7 +134,7 @@ def saving(cure, steps):
 
 
 def short_epochs(cure, steps):
-    """Workers that start anew for each epoch."""
+    """Workers that are restarted for each epoch."""
     loader = DataLoader(Items(10 * BATCH, lambda: None), BATCH, num_workers=1,
                         persistent_workers=is_cured(cure, "persistent"))
     return fits(loader, max_epochs=steps // 10)

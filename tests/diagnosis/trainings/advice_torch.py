@@ -229,7 +229,7 @@ def score_items(cure, steps):
 
 def checkpoint(cure, steps):
     """Every 20 steps, or every 100."""
-    every = 100 if is_cured(cure, "seldom") else 20
+    every = 100 if is_cured(cure, "rarely") else 20
     more = {"ballast": torch.zeros(6_000_000)}
     model, place = layers(), os.path.join(tempfile.mkdtemp(), "saved.pt")
 
@@ -275,7 +275,7 @@ def collected(cure, steps):
 
 
 def short_epochs(cure, steps):
-    """Workers that start anew for each of many short epochs."""
+    """Workers that are restarted for each of many short epochs."""
     items = Items(10 * BATCH, lambda: None)
     loader = DataLoader(items, BATCH, num_workers=1,
                         persistent_workers=is_cured(cure, "persistent"))
@@ -288,7 +288,7 @@ def short_epochs(cure, steps):
 
 
 class LongOrder:
-    """A sampler that draws anew for each iterator."""
+    """A sampler that draws again for each iterator."""
 
     def __init__(self, count):
         self.count = count
@@ -357,7 +357,7 @@ def small_batches(cure, steps):
     return train
 
 
-def compiled_anew(cure, steps):
+def recompiled(cure, steps):
     """torch.compile in each of a few steps."""
     model = layers()
     once = torch.compile(model, backend="eager")
@@ -385,5 +385,5 @@ KINDS = {
     "evaluation": evaluation, "collected": collected,
     "short epochs": short_epochs, "iterator each step": iterator_each_step,
     "fresh memory": fresh_memory, "crowded": crowded, "small batches": small_batches,
-    "compiled anew": compiled_anew,
+    "recompiled": recompiled,
 }

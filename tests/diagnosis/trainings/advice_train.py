@@ -18,7 +18,7 @@ import time
 from busy_machine import Machine
 from one_case import write
 
-RECORDED_MORE = 4  # so many times the steps of a turn, as a run needs more to be judged
+RECORDED_MORE = 4  # this many times the steps of a turn, as a run needs more to be judged
 
 
 def timed(train):

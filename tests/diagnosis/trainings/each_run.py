@@ -39,7 +39,7 @@ def main():
             sys.exit("not recorded: %s" % stepscope.status())
         truth = train(module, case)
         stepscope.stop()
-        # Before and after it: if the machine does something else meanwhile, the two differ.
+        # Before and after it: if the machine does something else in between, the two differ.
         truth["without"] = before + train_without(module, case)
         write(os.path.join(folder, case["name"] + ".truth.json"), truth)
         print(case["name"], flush=True)

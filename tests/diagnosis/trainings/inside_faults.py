@@ -6,18 +6,18 @@ they really took is kept, step by step.
     transfer    a stage that the script names    sync        another one
     setup       an iterator made for each batch  restart     one that is made for each epoch
     eval        evaluation every few steps       checkpoint  a save every few steps
-    gc          a collection in each step        retrace     a function that is traced anew
-    drift       a forward that takes longer and longer, at the end by so much
+    gc          a collection in each step        retrace     a function that is retraced
+    drift       a forward that takes longer and longer, at the end by the size
     modes       a forward that takes longer in two of five steps
     straggler   one of two ranks works longer    comm        MB that ranks add up in each step
-    crowd       so many threads a core for the mathematics
-    pages       a batch has so many pages of a file that is not in memory
-    leak        a forward keeps memory, in the end so many % of what there was
-    compile     the first call of a function takes so many seconds
-    tiny        batches of so many samples       few         so few steps
+    crowd       N threads per core for the mathematics
+    pages       a batch has N pages of a file that is not in memory
+    leak        a forward keeps memory, in the end N % of what there was
+    compile     the first call of a function takes N seconds
+    tiny        batches of N samples       few         so few steps
     tail        three of a hundred predictions take so much longer
 
-Sizes are milliseconds a step where nothing else is said; what comes every EVERY steps takes so many
+Sizes are milliseconds a step where nothing else is said; what comes every EVERY steps takes that many
 times as long."""
 
 import contextlib
@@ -135,7 +135,7 @@ def memory_available():
 
 
 def note_fixed_part(faults, train_with, small, small_count, large, large_count):
-    """What a step takes for any number of samples, if all else is in proportion to it: by so many steps of
+    """What a step takes for any number of samples, if all else is in proportion to it: by N steps of
     train_with(size, steps) with batches of two sizes. Those with small ones are kept."""
     def steps_with(size, count):
         train_with(size, count)

@@ -16,7 +16,7 @@ os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
 
 
 def train(module, case):
-    """What was true of it, and what the machine did meanwhile."""
+    """What was true of it, and what the machine did at that time."""
     faults = Faults(case["faults"])
     machine, waited, start = Machine(), waited_ns(), time.perf_counter()
     module.KINDS[case["kind"]](faults, case["steps"])

@@ -3,7 +3,7 @@
     train_ranks.py CASES TRUTH
 
 CASES is a list with one case, as for one_case.py. With the fault straggler one of them takes longer
-for each step, with comm they add up so many MB after each. What a rank did is written to TRUTH."""
+for each step, with comm they add up N MB after each. What a rank did is written to TRUTH."""
 
 import gc
 import json

@@ -1,7 +1,7 @@
 """Is it faster with batches of 16 or of 128? One model each, one after the other, in eager
 loops.
 
-With a number as argument each batch is waited for by so many seconds."""
+With a number as argument each batch is waited for by this many seconds."""
 
 import sys
 import time

@@ -1,4 +1,4 @@
-"""A compiled step that is given the number of the step, as a Python number: it is traced anew
+"""A compiled step that is given the number of the step, as a Python number: it is traced again
 each time."""
 
 import tempfile

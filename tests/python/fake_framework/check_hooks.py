@@ -1,4 +1,4 @@
-"""How hooks are laid in a framework, and what an adapter is told; run by test_hooks.py in each
+"""How hooks are laid in a framework, and what an adapter receives; run by test_hooks.py in each
 interpreter."""
 
 import array
