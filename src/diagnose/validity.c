@@ -25,9 +25,9 @@ static const struct limits perturbed_limits = {0.01, 0.1};
 static const double watched_least = 0.9, core_busy = 0.9;
 
 /* A clock falls from what a core had in the best quarter of its busy time to what it had in the
- * worst quarter after that: a boost at the start is usual and shorter, single samples stray, and what
- * is slower by a fifth for less than a quarter of the time is less than the limit on average. This
- * number of 32 stretches of time must be busy (ours). */
+ * worst quarter after that: a boost at the start is usual and shorter, single samples stray, and
+ * what is slower by a fifth for less than a quarter of the time is less than the limit on average.
+ * This number of 32 stretches of time must be busy (ours). */
 static const double clock_part = 0.25;
 enum { CLOCK_WINDOWS = 4 };
 /* Heat: the kernel counts short spikes, too, of which it drops the time (method 8.2). What lasts
