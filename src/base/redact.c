@@ -1,45 +1,41 @@
 #include "base/redact.h"
 
 #include <ctype.h>
-#include <stdbool.h>
 #include <stdint.h>
 #include <string.h>
-#include <strings.h>
 
-/* Whole words of a name: "key" in "wandb-key" and "apiKey", not in "keyboard". What weak ones name
- * may be a number, or a thing of another kind: --num-keys 5, --pad-token X. */
-static const char *const STRONG_WORDS[] = {"passphrase", "pass",   "pwd", "apikey", "apikeys",
-                                           "creds",      "bearer", "jwt", NULL};
-static const char *const WEAK_WORDS[] = {"token", "key", "keys", "auth", "authorization", NULL};
-static const char *const HARMLESS_WORDS[] = {
-    "num",  "max",     "min",   "size",   "dim",   "length", "count",   "type",
-    "pad",  "eos",     "bos",   "unk",    "sep",   "cls",    "special", "mask",
-    "sort", "primary", "image", "target", "label", "metric", "text",    NULL};
-/* Of names without a border between their words: PGPASSWORD, dbpassword, authtoken, secretkey. */
-static const char *const PARTS[] = {"password", "passwd", "secret", "credential", NULL};
-static const char *const KEY_OWNERS[] = {"access",  "api",    "private", "signing", "ssh",
-                                         "account", "master", "service", "shared",  NULL};
-static const char *const KEY_PREFIXES[] = {
-    "sk-",   "hf_",   "ghp_",  "gho_",  "ghu_", "ghs_", "ghr_", "github_pat_", "glpat-", "xoxb-",
-    "xoxp-", "xoxa-", "xapp-", "pypi-", "npm_", "AKIA", "ASIA", "AIza",        NULL};
-static const char *const SECRET_PATHS[] = {"hooks.slack.com/services/", "/api/webhooks/", NULL};
+#include "base/redact_pattern.h"
+#include "base/secret_words.h"
+
+static const char *const SECRET_PATHS[] = {"hooks.slack.com/services/",
+                                           "hooks.slack.com/workflows/",
+                                           "hooks.slack.com/triggers/", "/api/webhooks/", NULL};
 static const char *const SECRET_PARAMETERS[] = {"sig=", "signature=", NULL};
+
+/* Programs with an option of one letter that takes a password, also without a blank between them.
+ */
+static const struct password_option {
+    const char *program;
+    char letter;
+} PASSWORD_OPTIONS[] = {
+    {"mysql", 'p'},   {"mysqldump", 'p'},   {"mysqladmin", 'p'},   {"mariadb", 'p'},
+    {"sshpass", 'p'}, {"mongo", 'p'},       {"mongosh", 'p'},      {"mongodump", 'p'},
+    {"login", 'p'},   {"mongoimport", 'p'}, {"mongorestore", 'p'}, {"redis-cli", 'a'},
+    {"curl", 'u'},    {"ldapsearch", 'w'},  {"ldapmodify", 'w'},   {NULL, 0},
+};
+
 enum {
-    SHORTEST_KEY = 16,
     SHORTEST_USER_KEY = 20,
-    SHORTEST_JWT = 20,
-    HEX_KEY = 40,
-    MASKS_MOST = 16
+    SHORTEST_SECRET = 15,
+    MASKS_MOST = 16,
+    BEYOND = 64,
+    TEXT_MOST = 16384
 };
 
-enum secrecy { PUBLIC, WEAK, STRONG };
+/* Of a command, and of a text that people wrote. */
+enum kind { COMMAND, TEXT };
 
-struct text {
-    const char *at;
-    size_t size;
-};
-
-/* What is hidden of an argument: from `start` on, up to `end`. */
+/* What is hidden of a text: from `start` on, up to `end`. */
 struct mask {
     size_t start, end;
 };
@@ -47,6 +43,12 @@ struct mask {
 struct masks {
     struct mask mask[MASKS_MOST];
     size_t count;
+};
+
+/* The words so far of a command: what the next one may be depends on them. */
+struct words {
+    struct text_part before;
+    char password_letter; /* 0: none of the programs above was seen */
 };
 
 struct out {
@@ -75,139 +77,32 @@ static void hide(struct masks *masks, size_t start, size_t end)
         masks->mask[masks->count++] = (struct mask){start, end};
 }
 
-static bool begins_with(struct text text, const char *prefix)
-{
-    const size_t size = strlen(prefix);
-    return text.size >= size && strncasecmp(text.at, prefix, size) == 0;
-}
-
-static bool ends_with(struct text text, const char *suffix)
-{
-    const size_t size = strlen(suffix);
-    return text.size >= size && strncasecmp(text.at + text.size - size, suffix, size) == 0;
-}
-
-static bool is_one_of(struct text text, const char *const *words)
-{
-    for (; *words; words++)
-        if (text.size == strlen(*words) && strncasecmp(text.at, *words, text.size) == 0)
-            return true;
-    return false;
-}
-
-static bool contains(struct text text, const char *part)
-{
-    for (; text.size > 0; text.at++, text.size--)
-        if (begins_with(text, part))
-            return true;
-    return false;
-}
-
-static size_t word_length(struct text text)
-{
-    size_t i = 0;
-    while (i < text.size && isalnum((unsigned char)text.at[i]) &&
-           !(i > 0 && isupper((unsigned char)text.at[i]) && islower((unsigned char)text.at[i - 1])))
-        i++;
-    return i;
-}
-
-static enum secrecy secrecy_of_word(struct text word)
-{
-    if (is_one_of(word, STRONG_WORDS))
-        return STRONG;
-    for (const char *const *part = PARTS; *part; part++)
-        if (contains(word, *part))
-            return STRONG;
-    if (is_one_of(word, WEAK_WORDS))
-        return WEAK;
-    if (ends_with(word, "token"))
-        return STRONG;
-    for (const char *const *owner = KEY_OWNERS; *owner && ends_with(word, "key"); owner++)
-        if (begins_with(word, *owner))
-            return STRONG;
-    return PUBLIC;
-}
-
-/* A number of tokens is none; tokens of an interface are. */
-static enum secrecy secrecy_of_name(struct text name)
-{
-    static const char *const interfaces[] = {"api", "access", NULL};
-    static const char *const tokens[] = {"tokens", NULL};
-    enum secrecy most = PUBLIC;
-    bool has_tokens = false, has_interface = false, is_harmless = false;
-    while (name.size > 0) {
-        const struct text word = {name.at, word_length(name)};
-        const enum secrecy secrecy = secrecy_of_word(word);
-        most = secrecy > most ? secrecy : most;
-        has_tokens |= is_one_of(word, tokens);
-        has_interface |= is_one_of(word, interfaces);
-        is_harmless |= is_one_of(word, HARMLESS_WORDS);
-        name.at += word.size ? word.size : 1;
-        name.size -= word.size ? word.size : 1;
-    }
-    if (most == PUBLIC && has_tokens && has_interface)
-        return STRONG;
-    return most == WEAK && is_harmless ? PUBLIC : most;
-}
-
-/* A number, or true, false, none. */
-static bool is_plain_value(struct text value)
-{
-    static const char *const words[] = {"true", "false", "none", "null", "yes", "no", NULL};
-    bool is_number = value.size > 0 && value.size < 10;
-    for (size_t i = 0; i < value.size && is_number; i++)
-        is_number = isdigit((unsigned char)value.at[i]) || strchr(".-+e", value.at[i]);
-    return is_number || is_one_of(value, words);
-}
-
-static bool hides(enum secrecy secrecy, struct text value)
-{
-    return secrecy == STRONG || (secrecy == WEAK && !is_plain_value(value));
-}
-
 /* NAME=X, {"name": "X"}, Name: X: all that follows, since a value may hold any character. */
-static void hide_values(struct masks *masks, struct text text)
+static void hide_values(struct masks *masks, struct text_part text, enum kind kind)
 {
     size_t name = 0;
     for (size_t i = 0; i < text.size; i++) {
-        if (strchr("=:", text.at[i])) {
-            const struct text value = {text.at + i + 1, text.size - i - 1};
-            if (hides(secrecy_of_name((struct text){text.at + name, i - name}), value)) {
+        const char c = text.at[i];
+        if (c == '=' || c == ':') {
+            const struct text_part value = {text.at + i + 1, text.size - i - 1};
+            enum secrecy secrecy = secrecy_of_name((struct text_part){text.at + name, i - name});
+            if (kind == TEXT && c == ':' && secrecy == SECRECY_WEAK)
+                secrecy = SECRECY_RANDOM;
+            if (secrecy_hides(secrecy, value)) {
                 hide(masks, i + 1, text.size);
                 return;
             }
         }
-        name = strchr("=:,;&? ", text.at[i]) ? i + 1 : name;
+        name = c && strchr("=:,;&? ", c) ? i + 1 : name;
     }
 }
 
-static size_t key_length(struct text text, const char *also)
-{
-    size_t i = 0;
-    while (i < text.size && (isalnum((unsigned char)text.at[i]) || strchr(also, text.at[i])))
-        i++;
-    return i;
-}
-
-/* How long a key of a well-known kind is that begins here; 0: none does. */
-static size_t known_key(struct text text)
-{
-    const size_t size = key_length(text, "-_");
-    for (const char *const *prefix = KEY_PREFIXES; *prefix; prefix++)
-        if (size >= SHORTEST_KEY && strncmp(text.at, *prefix, strlen(*prefix)) == 0)
-            return size;
-    const size_t dotted = key_length(text, "-_.");
-    if (dotted >= SHORTEST_JWT && strncmp(text.at, "eyJ", 3) == 0 && memchr(text.at, '.', dotted))
-        return dotted;
-    return 0;
-}
-
-static void hide_known_keys(struct masks *masks, struct text text)
+static void hide_known_keys(struct masks *masks, struct text_part text)
 {
     for (size_t i = 0; i < text.size; i++) {
-        const struct text rest = {text.at + i, text.size - i};
-        const size_t size = i == 0 || !isalnum((unsigned char)text.at[i - 1]) ? known_key(rest) : 0;
+        if (i > 0 && isalnum((unsigned char)text.at[i - 1]))
+            continue;
+        const size_t size = secret_key_length((struct text_part){text.at + i, text.size - i});
         if (size == 0)
             continue;
         hide(masks, i, i + size);
@@ -216,55 +111,178 @@ static void hide_known_keys(struct masks *masks, struct text text)
 }
 
 /* Paths and parameters of URLs that are secrets by themselves. */
-static void hide_in_urls(struct masks *masks, struct text text)
+static void hide_in_urls(struct masks *masks, struct text_part text)
 {
     for (size_t i = 0; i < text.size; i++) {
-        const struct text rest = {text.at + i, text.size - i};
+        const struct text_part rest = {text.at + i, text.size - i};
         for (const char *const *path = SECRET_PATHS; *path; path++)
-            if (begins_with(rest, *path))
+            if (text_part_begins(rest, *path))
                 hide(masks, i + strlen(*path), text.size);
         for (const char *const *name = SECRET_PARAMETERS; *name; name++) {
             const size_t size = strlen(*name);
-            if (i > 0 && strchr("?&-", text.at[i - 1]) && begins_with(rest, *name))
-                hide(masks, i + size,
-                     i + size +
-                         key_length((struct text){rest.at + size, rest.size - size}, "%+/=_-."));
+            if (i == 0 || !text.at[i - 1] || !strchr("?&-", text.at[i - 1]) ||
+                !text_part_begins(rest, *name))
+                continue;
+            const struct text_part value = {rest.at + size, rest.size - size};
+            hide(masks, i + size, i + size + text_part_span(value, "%+/=_-."));
         }
     }
 }
 
+static bool is_one_of(char c, const char *set)
+{
+    return c != '\0' && strchr(set, c);
+}
+
+/* In a text, 0.3@1.5 and 2:30@noon are no users of hosts. */
+static bool looks_like_host(struct text_part host)
+{
+    const size_t size = text_part_span(host, "-.");
+    bool has_letter = false, has_dot = false;
+
+    for (size_t i = 0; i < size; i++) {
+        has_letter |= isalpha((unsigned char)host.at[i]) != 0;
+        has_dot |= host.at[i] == '.' && i > 0 && i + 1 < size;
+    }
+    return has_letter && has_dot;
+}
+
 /* user:password@ of a URL, or of a host without a scheme. A password may hold an @, so the last one
- * counts; a user alone may be a key. */
-static void hide_user(struct masks *masks, struct text text, size_t start, bool has_scheme)
+ * counts; a user alone may be a key. Returns where it looked no further. */
+static size_t hide_user(struct masks *masks, struct text_part text, size_t start, bool has_scheme,
+                        enum kind kind)
 {
     size_t end = start, at = 0, colon = 0;
-    for (; end < text.size && !strchr("/?# \"'", text.at[end]); end++)
+    for (; end < text.size && !is_one_of(text.at[end], "/?# \"'"); end++)
         if (text.at[end] == '@')
             at = end;
         else if (text.at[end] == ':' && !colon)
             colon = end;
-    if (!at || at + 1 >= end ||
-        begins_with((struct text){text.at + at + 1, end - at - 1}, "sha256:"))
-        return;
+    const struct text_part host = {text.at + at + 1, at ? end - at - 1 : 0};
+    if (host.size == 0 || text_part_begins(host, "sha256:") ||
+        (!has_scheme && kind == TEXT && !looks_like_host(host)))
+        return end;
     if (colon && colon < at)
         hide(masks, colon + 1, at);
     else if (has_scheme && at - start >= SHORTEST_USER_KEY)
         hide(masks, start, at);
+    return end;
 }
 
-static void hide_passwords(struct masks *masks, struct text text)
+/* Each word may be such a host; of a word with a scheme, what follows that. */
+static void hide_passwords(struct masks *masks, struct text_part text, enum kind kind)
 {
-    bool has_scheme = false;
-    for (size_t i = 0; i + 3 <= text.size; i++)
-        if (memcmp(text.at + i, "://", 3) == 0) {
-            hide_user(masks, text, i + 3, true);
-            has_scheme = true;
-        }
-    if (!has_scheme)
-        hide_user(masks, text, 0, false);
+    for (size_t i = 0; i < text.size; i++) {
+        if (i > 0 && !is_one_of(text.at[i - 1], " \"'"))
+            continue;
+        size_t start = i, scheme = 0;
+        for (; start + 3 <= text.size && !is_one_of(text.at[start], " \"'"); start++)
+            if (memcmp(text.at + start, "://", 3) == 0) {
+                (void)hide_user(masks, text, start + 3, true, kind);
+                scheme = start;
+            }
+        const size_t end = scheme ? start : hide_user(masks, text, i, false, kind);
+        i = end > i + 1 ? end - 1 : i;
+    }
 }
 
-static void put_plain(struct out *out, struct text text)
+static void hide_matches(struct masks *masks, struct text_part text)
+{
+    size_t at = 0, size;
+
+    while (at < text.size && (size = redact_pattern_find(text.at, text.size, &at)) > 0) {
+        hide(masks, at, at + size);
+        at += size;
+    }
+}
+
+static void look_for_program(struct words *words, struct text_part word)
+{
+    for (size_t i = word.size; i > 0; i--)
+        if (word.at[i - 1] == '/') {
+            word = (struct text_part){word.at + i, word.size - i};
+            break;
+        }
+    for (const struct password_option *o = PASSWORD_OPTIONS; o->program; o++)
+        if (word.size == strlen(o->program) && memcmp(word.at, o->program, word.size) == 0)
+            words->password_letter = o->letter;
+}
+
+static bool is_password_letter(const struct words *words, struct text_part word)
+{
+    return words->password_letter && word.size >= 2 && word.at[0] == '-' &&
+           word.at[1] == words->password_letter;
+}
+
+/* Where the secret begins in a word, because of the words before it: at its end if there is none.
+ * An option without a value may be followed by another. */
+static size_t secret_start(const struct words *words, struct text_part word)
+{
+    static const char *const logins[] = {"login", NULL};
+    const struct text_part before = words->before;
+
+    if (is_password_letter(words, word) && word.size > 2)
+        return 2;
+    if (is_password_letter(words, before) && before.size == 2)
+        return word.size > 0 && word.at[0] == '-' ? word.size : 0;
+    if (before.size < 2 || memchr(before.at, '=', before.size) ||
+        (word.size > 2 && text_part_begins(word, "--")))
+        return word.size;
+    const enum secrecy secrecy = secrecy_of_name(before);
+    const bool is_option = before.at[0] == '-' && before.size > 2;
+    if (secrecy == SECRECY_NONE && !text_part_is_one_of(before, logins))
+        return word.size;
+    return secrecy_hides(is_option ? secrecy : SECRECY_RANDOM, word) ? 0 : word.size;
+}
+
+static void next_word(struct words *words, struct text_part word)
+{
+    look_for_program(words, word);
+    words->before = word;
+}
+
+/* A word of a text, or what stands in quotes. */
+static size_t word_end(struct text_part text, size_t start)
+{
+    const char quote = is_one_of(text.at[start], "\"'") ? text.at[start] : ' ';
+    size_t end = start + 1;
+
+    while (end < text.size && text.at[end] != quote)
+        end++;
+    return end < text.size && quote != ' ' ? end + 1 : end;
+}
+
+/* The words of a text are looked at like the arguments of a command: sh -c 'train --token X'. */
+static void hide_words(struct masks *masks, struct text_part text)
+{
+    struct words words = {.before = {"", 0}};
+
+    if (!memchr(text.at, ' ', text.size))
+        return;
+    for (size_t i = 0; i < text.size;) {
+        if (text.at[i] == ' ') {
+            i++;
+            continue;
+        }
+        const size_t end = word_end(text, i);
+        const struct text_part word = {text.at + i, end - i};
+        hide(masks, i + secret_start(&words, word), end);
+        next_word(&words, word);
+        i = end;
+    }
+}
+
+static void find_secrets(struct masks *masks, struct text_part text, enum kind kind)
+{
+    hide_values(masks, text, kind);
+    hide_known_keys(masks, text);
+    hide_in_urls(masks, text);
+    hide_passwords(masks, text, kind);
+    hide_words(masks, text);
+    hide_matches(masks, text);
+}
+
+static void put_plain(struct out *out, struct text_part text)
 {
     static const char safe[] = "-_./=:,+@%^~";
     bool quote = text.size == 0;
@@ -285,7 +303,7 @@ static void put_plain(struct out *out, struct text text)
     put(out, "'", 1);
 }
 
-static void put_masked(struct out *out, struct text text, const struct masks *masks)
+static void put_masked(struct out *out, struct text_part text, const struct masks *masks)
 {
     bool was_hidden = false;
     for (size_t i = 0; i < text.size; i++) {
@@ -300,61 +318,51 @@ static void put_masked(struct out *out, struct text text, const struct masks *ma
     }
 }
 
-static void put_argument(struct out *out, struct text text)
-{
-    struct masks masks = {.count = 0};
-    hide_values(&masks, text);
-    hide_known_keys(&masks, text);
-    hide_in_urls(&masks, text);
-    hide_passwords(&masks, text);
-    if (masks.count == 0)
-        put_plain(out, text);
-    else
-        put_masked(out, text, &masks);
-}
-
-/* What the argument after this one is: the value of a secret option, or a key of `wandb login`. */
-static enum secrecy secrecy_of_next(struct text text)
-{
-    static const char *const logins[] = {"login", NULL};
-    if (is_one_of(text, logins))
-        return WEAK;
-    return text.size > 2 && text.at[0] == '-' && !memchr(text.at, '=', text.size)
-               ? secrecy_of_name(text)
-               : PUBLIC;
-}
-
-static bool is_hex_key(struct text text)
-{
-    size_t i = 0;
-    while (i < text.size && isxdigit((unsigned char)text.at[i]))
-        i++;
-    return i == text.size && i == HEX_KEY;
-}
-
-/* `before` is the argument in front of it: an option without a value may be followed by another. */
-static bool is_secret_after(struct text before, struct text text)
-{
-    const enum secrecy secrecy = secrecy_of_next(before);
-    if (secrecy == PUBLIC || (text.size > 2 && begins_with(text, "--")))
-        return false;
-    return before.at[0] == '-' ? hides(secrecy, text) : is_hex_key(text);
-}
-
 void redact_command(const char *raw, size_t n, char *out, size_t size)
 {
     struct out to = {out, size - 1};
-    struct text before = {"", 0};
+    struct words words = {.before = {"", 0}};
     for (size_t at = 0; at < n;) {
-        const struct text text = {raw + at, strnlen(raw + at, n - at)};
+        const struct text_part text = {raw + at, strnlen(raw + at, n - at)};
+        struct masks masks = {.count = 0};
+        hide(&masks, secret_start(&words, text), text.size);
+        find_secrets(&masks, text, COMMAND);
         if (at > 0)
             put(&to, " ", 1);
-        if (is_secret_after(before, text))
-            put(&to, "***", 3);
+        if (masks.count == 0)
+            put_plain(&to, text);
         else
-            put_argument(&to, text);
-        before = text;
+            put_masked(&to, text, &masks);
+        next_word(&words, text);
         at += text.size + 1;
     }
     *to.p = '\0';
+}
+
+bool redact_text(const char *text, char *out, size_t size)
+{
+    const size_t most = size < TEXT_MOST ? size + BEYOND : TEXT_MOST;
+    const struct text_part part = {text, strnlen(text, most)};
+    struct masks masks = {.count = 0};
+    struct out to = {out, size - 1};
+
+    find_secrets(&masks, part, TEXT);
+    if (masks.count == 0)
+        return false;
+    put_masked(&to, part, &masks);
+    while (to.left == 0 && to.p > out && (unsigned char)to.p[-1] >= 0x80)
+        to.p--; /* no part of a character */
+    *to.p = '\0';
+    return true;
+}
+
+/* A secret has a sign beside it or a blank before it, or is as long as a key. */
+bool redact_may_change(const char *text)
+{
+    size_t size = 0;
+
+    for (; text[size]; size++)
+        if (size >= SHORTEST_SECRET || strchr("=:@/ ", text[size]))
+            return true;
+    return size > 0 && redact_pattern_is_set();
 }

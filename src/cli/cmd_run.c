@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include "base/quantity.h"
+#include "base/redact_pattern.h"
 #include "base/text.h"
 #include "cli/command.h"
 #include "cli/html_file.h"
@@ -13,7 +14,7 @@
 
 enum { SIGNAL_EXIT = 128 }; /* as a shell says it, for the case that we cannot die ourselves */
 
-static const char *dir, *name, *every, *deadline, *tensorboard;
+static const char *dir, *name, *every, *deadline, *tensorboard, *redact;
 static bool quiet, strict, force, device_events, unpacked;
 static const char *html;
 static int64_t deadline_ns;
@@ -41,6 +42,21 @@ static bool is_filled(const struct console *console, const char *option, const c
         return true;
     console_error(console, "--%s is empty.", option);
     return false;
+}
+
+/* All processes of the command read it from their environment. */
+static bool set_redact(const struct console *console)
+{
+    const char *pattern = redact ? redact : getenv(REDACT_VARIABLE);
+    struct ss_error error = {0};
+
+    if (pattern && redact_pattern_check(pattern, &error) != 0) {
+        console_error(console, "%s: %s", redact ? "--redact" : REDACT_VARIABLE, error.message);
+        return false;
+    }
+    if (redact)
+        (void)setenv(REDACT_VARIABLE, redact, 1);
+    return true;
 }
 
 static void take_step(void *console, const struct model_step *step)
@@ -97,6 +113,7 @@ static int run(struct console *console, int count, char **words)
         !parse_time(console, "deadline", deadline, &wish.deadline_ns) ||
         !is_filled(console, "dir", dir) || !is_filled(console, "name", name) ||
         !is_filled(console, "tensorboard", tensorboard) || !is_filled(console, "html", html) ||
+        !is_filled(console, "redact", redact) || !set_redact(console) ||
         (html && !page_can_be_written(console)))
         return EXIT_USAGE;
     deadline_ns = wish.deadline_ns;
@@ -143,6 +160,10 @@ static const struct cli_option options[] = {
     {.name = "device-events",
      .help = "time GPU work with CUDA events (PyTorch)",
      .is_given = &device_events},
+    {.name = "redact",
+     .argument = "REGEX",
+     .help = "hide what matches in arguments, names and marks",
+     .value = &redact},
     {.name = "no-pack",
      .help = "do not compress the run (older versions read it)",
      .is_given = &unpacked},

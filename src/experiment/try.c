@@ -6,11 +6,12 @@
 
 #include "base/error.h"
 #include "base/json.h"
+#include "base/redact.h"
 #include "render/numbers.h"
 #include "render/table.h"
 #include "render/units.h"
 
-enum { VARIABLES_MOST = 8, ERROR_COLUMNS = 200 };
+enum { VARIABLES_MOST = 8, ERROR_COLUMNS = 200, COMMAND_BYTES = 32768 };
 static const double matters = 0.02; /* as in a comparison of runs */
 
 /* Words that stand for variables which only change how fast a program runs. */
@@ -173,6 +174,9 @@ static void add_quoted(struct buf *out, const char *word)
 
 void try_line(struct buf *out, const struct variant *variant)
 {
+    char command[COMMAND_BYTES] = "";
+    struct buf raw = {0};
+
     for (char *const *entry = variant->environment; *entry; entry++) {
         const size_t name = strcspn(*entry, "=");
         buf_printf(out, "%.*s=", (int)name, *entry);
@@ -180,10 +184,12 @@ void try_line(struct buf *out, const struct variant *variant)
             add_quoted(out, *entry + name + 1);
         buf_add_text(out, " ");
     }
-    for (char *const *word = variant->command; *word; word++) {
-        buf_add_text(out, word == variant->command ? "" : " ");
-        add_quoted(out, *word);
-    }
+    for (char *const *word = variant->command; *word; word++)
+        buf_add(&raw, *word, strlen(*word) + 1);
+    if (!raw.failed && raw.size > 0)
+        redact_command(raw.data, raw.size, command, sizeof command);
+    buf_add_text(out, command);
+    buf_release(&raw);
 }
 
 static void print_keep(struct page *page, const struct variants *variants,

@@ -29,7 +29,7 @@ void try_text(struct sink *out, const struct variants *variants, const struct sw
               const struct style *style);
 void try_json(struct sink *out, const struct sweep_result *result);
 
-/* How to run the command with a variant's variables, for a shell. */
+/* How to run the command with a variant's variables, for a shell; secrets are left out. */
 void try_line(struct buf *out, const struct variant *variant);
 
 #endif

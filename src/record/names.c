@@ -9,7 +9,6 @@
 #include "system.h"
 
 enum {
-    TEXT_MAX = 2000,
     FOLDED = 1024, /* numbers kept for "(more)": one each stage, role and scope */
     CHUNK = 1024,
     ARENA_BYTES = 1 << 18
@@ -34,13 +33,13 @@ static uint32_t hash_name(const struct name *name)
 {
     const uint8_t kind[3] = {name->stage, name->role, name->scope};
     uint32_t hash = hash_bytes(2166136261u, kind, sizeof kind);
-    hash = hash_bytes(hash, name->text, utf8_cut(name->text, TEXT_MAX));
-    return hash_bytes(hash * 31, name->object, utf8_cut(name->object, TEXT_MAX));
+    hash = hash_bytes(hash, name->text, utf8_cut(name->text, NAMES_TEXT_MAX));
+    return hash_bytes(hash * 31, name->object, utf8_cut(name->object, NAMES_TEXT_MAX));
 }
 
 static bool same_text(const char *kept, const char *wanted)
 {
-    size_t n = utf8_cut(wanted, TEXT_MAX);
+    size_t n = utf8_cut(wanted, NAMES_TEXT_MAX);
     return strncmp(kept, wanted, n) == 0 && kept[n] == '\0';
 }
 
@@ -103,7 +102,7 @@ static int grow_slots(void)
 
 static const char *copy_text(const char *text)
 {
-    size_t n = utf8_cut(text, TEXT_MAX);
+    size_t n = utf8_cut(text, NAMES_TEXT_MAX);
     if (n + 1 > arena_left) {
         char *fresh = system_map_private(ARENA_BYTES);
         if (!fresh)

@@ -6,13 +6,15 @@
 
 #include <stdint.h>
 
+enum { NAMES_TEXT_MAX = 2000 };
+
 struct name {
     const char *text, *object;
     uint8_t stage, role, scope;
 };
 
-/* Finds or adds; texts are copied and cut to 2000 bytes. When the table is nearly full, texts
- * become "(more)". Returns an id, 0 if memory is short. */
+/* Finds or adds; texts are copied, up to NAMES_TEXT_MAX bytes. When the table is nearly full,
+ * texts become "(more)". Returns an id, 0 if memory is short. */
 uint32_t names_intern(const struct name *name);
 
 /* For how many it was short: spans of theirs have no name. */

@@ -5,6 +5,8 @@
 #include <string.h>
 
 #include "base/compiler.h"
+#include "base/redact.h"
+#include "secrets.h"
 #include "session.h"
 
 static uint64_t now_of(const struct pen *pen)
@@ -171,6 +173,14 @@ void ss_counter(ss_name name, double value)
     put_point(SS_KIND_COUNTER, name, 0, bits);
 }
 
+/* Alone has such a frame: the stack of a thread may be small. */
+ATTR_NOINLINE static bool put_safely(struct pen *pen, const struct ss_rec_text *mark,
+                                     const char *text)
+{
+    char room[SS_MAX_UNITS * SS_UNIT];
+    return pen_put_text(pen, mark, secrets_hide(text, room, sizeof room), NULL);
+}
+
 void ss_mark(ss_name name, const char *text)
 {
     struct pen *pen = pen_for_record();
@@ -178,7 +188,9 @@ void ss_mark(ss_name name, const char *text)
         return;
     struct ss_rec_text mark = {.head = {.kind = SS_KIND_MARK, .name = SS_NAME_ID(name)},
                                .ticks = now_of(pen)};
-    if (!pen_put_text(pen, &mark, text, NULL))
+    const bool done = text && redact_may_change(text) ? put_safely(pen, &mark, text)
+                                                      : pen_put_text(pen, &mark, text, NULL);
+    if (!done)
         pen_lose(pen, -1, mark.ticks);
 }
 
@@ -196,6 +208,15 @@ void ss_plan(uint64_t steps, uint64_t epochs, uint64_t steps_per_epoch, uint64_t
     put(&plan, 2, pen, plan.ticks);
 }
 
+ATTR_NOINLINE static uint32_t intern_safely(const struct name *name)
+{
+    char text[NAMES_TEXT_MAX + 1], object[NAMES_TEXT_MAX + 1];
+    struct name safe = *name;
+    safe.text = secrets_hide(name->text, text, sizeof text);
+    safe.object = secrets_hide(name->object, object, sizeof object);
+    return session_intern(&safe);
+}
+
 ss_name ss_intern(const char *text, enum ss_stage stage, enum ss_role role, enum ss_scope scope,
                   const char *object)
 {
@@ -205,7 +226,9 @@ ss_name ss_intern(const char *text, enum ss_stage stage, enum ss_role role, enum
         .stage = (unsigned)stage < SS_STAGE_COUNT ? (uint8_t)stage : SS_STAGE_OTHER,
         .role = (unsigned)role < SS_ROLE_COUNT ? (uint8_t)role : SS_ROLE_NONE,
         .scope = (unsigned)scope < SS_SCOPE_COUNT ? (uint8_t)scope : SS_SCOPE_NONE};
-    return session_intern(&name) | (ss_name)names_nest(name.stage) << 16;
+    const bool may_change = redact_may_change(name.text) || redact_may_change(name.object);
+    const uint32_t id = may_change ? intern_safely(&name) : session_intern(&name);
+    return id | (ss_name)names_nest(name.stage) << 16;
 }
 
 int ss_start(const struct ss_options *options)

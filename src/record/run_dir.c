@@ -26,7 +26,7 @@ static const char *const RANK_VARIABLES[] = {
 static const char *const WORLD_VARIABLES[] = {
     "STEPSCOPE_WORLD", "WORLD_SIZE", "OMPI_COMM_WORLD_SIZE", "PMI_SIZE", "SLURM_NTASKS", NULL};
 
-/* What explains a difference between two runs. Nothing here may hold a secret. */
+/* What explains a difference between two runs. */
 static const char *const KEPT_VARIABLES[] = {"OMP_NUM_THREADS",
                                              "OMP_WAIT_POLICY",
                                              "GOMP_SPINCOUNT",
@@ -238,13 +238,13 @@ void run_dir_also(const char *key, const char *value)
 
 void run_dir_describe(void (*put)(void *context, const char *key, const char *value), void *context)
 {
-    static char value[8192];
+    static char value[8192], path[PATH_MAX];
     struct utsname host;
     own_command(value, sizeof value);
     put(context, "command", value);
-    ssize_t n = readlink("/proc/self/exe", value, sizeof value - 1);
-    value[n > 0 ? n : 0] = '\0';
-    put(context, "executable", value);
+    ssize_t n = readlink("/proc/self/exe", path, sizeof path - 1);
+    path[n > 0 ? n : 0] = '\0';
+    put(context, "executable", redact_text(path, value, sizeof value) ? value : path);
     put(context, "version", SS_VERSION);
     if (uname(&host) == 0) {
         put(context, "host", host.nodename);
@@ -263,6 +263,6 @@ void run_dir_describe(void (*put)(void *context, const char *key, const char *va
         char key[64];
         snprintf(key, sizeof key, "env.%s", *name);
         if (text)
-            put(context, key, text);
+            put(context, key, redact_text(text, value, sizeof value) ? value : text);
     }
 }

@@ -5,9 +5,11 @@
 
 #include "attach.h"
 #include "base/error.h"
+#include "base/redact_pattern.h"
 #include "control.h"
 #include "lane_memory.h"
 #include "run_dir.h"
+#include "secrets.h"
 #include "system.h"
 
 enum { EXIT_SEGMENTS = 4, EXIT_PATIENCE_NS = 100000000, CALIBRATIONS_BY_AGE = 256 };
@@ -187,6 +189,7 @@ static void resume_after_clone(void)
     pthread_mutex_t fresh = PTHREAD_MUTEX_INITIALIZER;
     life_lock = fresh;
     recorder_lock = fresh;
+    secrets_after_clone();
     struct session *session = atomic_load(&current);
     if (session) {
         session->store.lock = fresh;
@@ -212,11 +215,13 @@ static void before_fork(void)
     pthread_mutex_lock(&recorder_lock);
     if (fork_has_store)
         pthread_mutex_lock(&session->store.lock);
+    secrets_before_fork();
 }
 
 static struct session *unlock_after_fork(void)
 {
     struct session *session = atomic_load(&current);
+    secrets_after_fork();
     if (fork_has_store)
         pthread_mutex_unlock(&session->store.lock);
     pthread_mutex_unlock(&recorder_lock);
@@ -304,6 +309,7 @@ static int start_once(const struct run_settings *wanted)
     if (atomic_load(&current))
         return SS_E_BUSY;
     settings = *wanted;
+    redact_pattern_look_again();
     int error = SS_E_OFF;
     if (settings.dir[0])
         error = start_locked();

@@ -104,7 +104,7 @@ static void add_command(struct buf *out, char *const *command)
 
 static void describe(struct buf *out, const struct run_place_wish *wish)
 {
-    char text[PATH_MAX];
+    char text[PATH_MAX], safe[PATH_MAX];
     struct buf name = {0};
     struct utsname host;
     struct tm parts;
@@ -117,7 +117,7 @@ static void describe(struct buf *out, const struct run_place_wish *wish)
     buf_release(&name);
     add_command(out, wish->command);
     if (getcwd(text, sizeof text))
-        fact_line(out, "cwd", text);
+        fact_line(out, "cwd", redact_text(text, safe, sizeof safe) ? safe : text);
     fact_line(out, "host", uname(&host) == 0 ? host.nodename : "");
     if (gmtime_r(&now, &parts) && strftime(text, sizeof text, "%Y-%m-%dT%H:%M:%SZ", &parts) > 0)
         fact_line(out, "created", text);

@@ -28,6 +28,7 @@ EXCEPTIONS = {
     "src/import/xplane_steps.h": "steps of a plane, for what an event is",
     "src/import/run_writer.h": "bytes of a run, for what records",
     "src/model/pipe.h": "puts the stages together, for model.c, which feeds them",
+    "src/base/secret_words.h": "what names say, for what hides their values",
     "src/pack/block.h": "one segment, for the file of many",
     # What may run where its user may not: without the GIL, in another thread, in a test of its own.
     "python/core/frames.h": "stacks without the GIL, for the thread that takes them",

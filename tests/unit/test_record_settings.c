@@ -12,7 +12,6 @@
 
 #include <cmocka.h>
 
-#include "base/redact.h"
 #include "record/run_dir.h"
 #include "support/own_run.h"
 
@@ -183,115 +182,6 @@ static void the_cap_has_units(void **state)
     }
 }
 
-/* `raw` as in /proc/PID/cmdline, but with | for the byte 0. */
-static void check_redacted(const char *raw, const char *expected)
-{
-    char arguments[200], out[200];
-    const size_t size = strlen(raw);
-
-    for (size_t i = 0; i <= size; i++)
-        arguments[i] = (char)(raw[i] == '|' ? '\0' : raw[i]);
-    redact_command(arguments, size + 1, out, sizeof out);
-    assert_string_equal(out, expected);
-}
-
-/* Commands as they come, and what is kept of them. */
-static const char *const secrets[][2] = {
-    {"a|--api-key|s3cret|b", "a --api-key *** b"},
-    {"a|--token=s3cret|b", "a --token=*** b"},
-    {"a|AWS_SECRET_ACCESS_KEY=s3cret", "a AWS_SECRET_ACCESS_KEY=***"},
-    {"a|--PassWord|s3cret", "a --PassWord ***"},
-    {"a|PGPASSWORD=s3cret", "a PGPASSWORD=***"},
-    {"a|--dbpassword=s3cret", "a --dbpassword=***"},
-    {"a|--db-passwd|1234", "a --db-passwd ***"},
-    {"a|--authtoken|s3cret", "a --authtoken ***"},
-    {"a|--accesstoken=s3cret", "a --accesstoken=***"},
-    {"a|--secretkey|s3cret|--accesskey|s3cret", "a --secretkey *** --accesskey ***"},
-    {"a|--jwt|s3cret", "a --jwt ***"},
-    {"a|--client-credential=s3cret", "a --client-credential=***"},
-    {"a|Authorization: Bearer s3cret", "a Authorization:***"},
-    {"a|{\"api_key\": \"s3cret\"}", "a {\"api_key\":***"},
-    {"a|https://me:s3cret@host/x", "a https://me:***@host/x"},
-    {"a|postgres://u:a@s3cret@h/db", "a postgres://u:***@h/db"},
-    {"a|me:s3cret@host", "a me:***@host"},
-    {"a|https://0123456789abcdef0123@host/x", "a https://***@host/x"},
-    {"a|https://ghp_abcdefghijklmnop@github.com/x", "a https://***@github.com/x"},
-    {"a|https://me:s3cret@host/?token=s3cret", "a https://me:***@host/?token=***"},
-    {"a|https://x.blob.net/c?sv=1&sig=s3cret%2B%3D&se=2",
-     "a https://x.blob.net/c?sv=1&sig=***&se=2"},
-    {"a|https://hooks.slack.com/services/T0/B0/s3cret", "a https://hooks.slack.com/services/***"},
-    {"a|hf_abcdefghijklmnop", "a ***"},
-    {"a|key=sk-abcdefghijklmnop", "a key=***"},
-    {"a|x,xoxb-abcdefghijklmnop,y", "a x,***,y"},
-    {"a|eyJhbGciOiJI.eyJzdWIiOiIx.c2lnbmF0", "a ***"},
-    {"wandb|login|0123456789abcdef0123456789abcdef01234567", "wandb login ***"},
-};
-
-static const char *const harmless[][2] = {
-    {"python|train.py|--lr=0.1", "python train.py --lr=0.1"},
-    {"a|https://host/x:y@z", "a https://host/x:y@z"},
-    {"a|sk-short", "a sk-short"},
-    {"a|--tokenizer|gpt2", "a --tokenizer gpt2"},
-    {"a|--max-tokens=512", "a --max-tokens=512"},
-    {"a|--max-tokens|100", "a --max-tokens 100"},
-    {"a|--num-keys|5", "a --num-keys 5"},
-    {"a|--key-size=128", "a --key-size=128"},
-    {"a|--pad-token|X", "a --pad-token X"},
-    {"a|--token-dropout|0.1", "a --token-dropout 0.1"},
-    {"a|--use-auth-token|--lr|0.1", "a --use-auth-token --lr 0.1"},
-    {"a|--auth=false", "a --auth=false"},
-    {"a|--keyboard|de", "a --keyboard de"},
-    {"a|--author|me", "a --author me"},
-    {"a|token|b", "a token b"}, /* no option */
-    {"a|git@github.com:me/repo.git", "a git@github.com:me/repo.git"},
-    {"a|image:tag@sha256:0123", "a image:tag@sha256:0123"},
-    {"a|--rev|0123456789abcdef0123456789abcdef01234567",
-     "a --rev 0123456789abcdef0123456789abcdef01234567"},
-    {"a|--signal=USR1", "a --signal=USR1"},
-    {"a|", "a ''"},
-    {"a|two words|it's", "a 'two words' 'it'\\''s'"},
-};
-
-static void secrets_are_taken_out_of_commands(void **state)
-{
-    (void)state;
-    for (size_t i = 0; i < sizeof secrets / sizeof secrets[0]; i++)
-        check_redacted(secrets[i][0], secrets[i][1]);
-}
-
-static void harmless_words_stay_in_commands(void **state)
-{
-    (void)state;
-    for (size_t i = 0; i < sizeof harmless / sizeof harmless[0]; i++)
-        check_redacted(harmless[i][0], harmless[i][1]);
-}
-
-static void more_secrets_than_are_counted_hide_the_rest(void **state)
-{
-    static const char secret[] = "ghp_abcdefghijklmnop,";
-    const size_t length = strlen(secret);
-    char raw[1024], out[2048];
-
-    (void)state;
-    for (size_t i = 0; i < 30; i++)
-        memcpy(raw + i * length, secret, length);
-    redact_command(raw, 30 * length, out, sizeof out);
-    assert_null(strstr(out, "ghp_"));
-}
-
-static void a_command_is_cut_to_its_room(void **state)
-{
-    (void)state;
-    char out[8];
-
-    redact_command("abc\0defgh", 10, out, sizeof out);
-    assert_string_equal(out, "abc def");
-    redact_command("a\0--token\0secret", 17, out, sizeof out);
-    assert_string_equal(out, "a --tok");
-    redact_command("", 0, out, sizeof out);
-    assert_string_equal(out, "");
-}
-
 /* Runs this program again, to record one span and exit. Returns its exit code. */
 static int record_in_new_process(void)
 {
@@ -368,10 +258,6 @@ int main(int argc, char **argv)
         CLEAN_TEST(the_rank_comes_from_the_first_launcher_that_has_a_number),
         CLEAN_TEST(the_rank_may_be_where_tensorflow_is_told),
         CLEAN_TEST(the_cap_has_units),
-        CLEAN_TEST(secrets_are_taken_out_of_commands),
-        CLEAN_TEST(harmless_words_stay_in_commands),
-        CLEAN_TEST(more_secrets_than_are_counted_hide_the_rest),
-        CLEAN_TEST(a_command_is_cut_to_its_room),
         CLEAN_TEST(the_environment_starts_a_recording),
         CLEAN_TEST(the_environment_can_forbid_it),
     };
