@@ -20,6 +20,10 @@ static const double callback_blocked = 0.5, callback_busy = 0.5;
 static const double callback_alone = 0.9;
 /* A callback with this many steps per call is called now and then, not in each (ours). */
 static const double now_and_then = 1.5;
+/* The advice is to call it every 50 steps; one that is called half as often or less already, has
+ * another advice (ours). */
+static const double advised_every = 50, rare_every = 25;
+enum { CASE_OUTSIDE, CASE_RARE };
 
 /* Of a name it may not be known yet, where that of all callbacks is: then it is as wide as that
  * one. */
@@ -33,12 +37,20 @@ static struct interval share_of(const struct diagnosis_input *input, struct inte
                              share.mid * all.high / all.mid};
 }
 
+/* How many steps have one call of it; 0: none is in steps. */
+static double steps_a_call(const struct diagnosis_input *input,
+                           const struct snap_callback *callback)
+{
+    const uint64_t in_steps = callback->at[CALLED_IN_STEP].count;
+
+    return in_steps > 0 ? (double)input->loop->steps / (double)in_steps : 0;
+}
+
 static void say_calls(struct finding *finding, const struct diagnosis_input *input,
                       const struct snap_span *span)
 {
     const struct snap_callback *callback = span->callback;
-    const uint64_t in_steps = callback->at[CALLED_IN_STEP].count;
-    const double every = in_steps > 0 ? (double)input->loop->steps / (double)in_steps : 0;
+    const double every = steps_a_call(input, callback);
     char text[UNITS_SIZE];
 
     cause_text(finding->evidence, "%" PRIu64 " call%s of %s", callback->count,
@@ -123,6 +135,21 @@ static void say_unknown(struct finding *finding, const struct diagnosis_input *i
             "the first read of a result waits for the device: that time would move to the next read");
 }
 
+/* Calling it every 50 steps leaves a part of it: one of 50 calls, if each step has one. Where some
+ * calls are much longer than others, which those are is not known. */
+static void predict(struct finding *finding, const struct diagnosis_input *input,
+                    const struct snap_callback *callback)
+{
+    const double every = steps_a_call(input, callback);
+    const double goes = 1 - every / advised_every;
+
+    if (every >= rare_every)
+        cause_advise(finding, CASE_RARE);
+    else if (every > 0 && callback->period.steps == 0)
+        finding->predicted = (struct interval){goes * finding->share.low, goes * finding->share.mid,
+                                               goes * finding->share.high};
+}
+
 static void find_in_steps(struct diagnosis_input *input, const struct snap_span *span)
 {
     const struct snap_callback *callback = span->callback;
@@ -154,6 +181,7 @@ static void find_in_steps(struct diagnosis_input *input, const struct snap_span 
     say_busy(finding, callback);
     say_parts(finding, callback, CALLED_IN_STEP, CALLED_IN_STEP);
     cause_weigh_host(finding, input);
+    predict(finding, input, callback);
     say_unknown(finding, input, callback);
     cause_text(finding->check, "train without it once");
 }
@@ -194,7 +222,7 @@ static void find_outside(struct diagnosis_input *input, const struct snap_span *
     say_calls(finding, input, span);
     say_busy(finding, callback);
     say_parts(finding, callback, CALLED_BEFORE, CALLED_BETWEEN);
-    cause_advise(finding, 0);
+    cause_advise(finding, CASE_OUTSIDE);
     cause_text(finding->check, "train without it once");
 }
 
@@ -239,7 +267,9 @@ const struct finding_kind finding_callback_bound = {
         },
     .given = "where it is called in steps",
     .cases = {{"it is called outside steps", NULL,
-               "run it every few epochs, on less data, or in another thread"}},
+               "run it every few epochs, on less data, or in another thread"},
+              {"it is called every 25 steps or more rarely", NULL,
+               "do less in it, call it more rarely, or do its work in another thread"}},
     .meaning =
         "A callback takes a noticeable part of the steps, or of the time outside them: at the end of epochs, before the first step.",
     .computed =

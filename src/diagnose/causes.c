@@ -59,6 +59,7 @@ struct finding *cause_add(struct diagnosis_input *input, enum finding_id id,
         .share = {part_of_all(share.low), part_of_all(share.mid), part_of_all(share.high)},
         .of = of,
         .of_loop = part_of_loop(input->loop, of),
+        .predicted = {NAN, NAN, NAN},
         .kind = input->has_few_steps ? SHARE_ESTIMATE : SHARE_INTERVAL};
     cause_text(finding->advice, "%s",
                finding_advice(id, id == FINDING_INPUT_BOUND ? input->loader : input->framework));

@@ -57,6 +57,16 @@ struct interval finding_saving(const struct finding *finding)
     return share;
 }
 
+struct interval finding_predicted(const struct finding *finding)
+{
+    const struct interval all = finding_saving(finding), part = finding->predicted;
+
+    if (finding->kind == SHARE_BOUND || !isfinite(part.mid))
+        return (struct interval){NAN, NAN, NAN};
+    return (struct interval){fmin(part.low, all.low), fmin(part.mid, all.mid),
+                             fmin(part.high, all.high)};
+}
+
 double finding_gain_most(const struct finding *finding)
 {
     const double high = finding_saving(finding).high;

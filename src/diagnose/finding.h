@@ -25,6 +25,8 @@ struct finding {
     struct interval share; /* of the step, or of `of`; NAN: none */
     enum share_kind kind;
     enum finding_of of;
+    struct interval
+        predicted;    /* part of the time that following the advice saves; NAN: not known */
     double of_loop;   /* the part of the loop that this is: steps are not all of it */
     bool leads;       /* a disturbance that explains more than any cause in the script */
     bool leaves_cold; /* what follows is slower for it: the core slept, or caches have other things
@@ -70,6 +72,10 @@ void diagnose(struct diagnosis *out, const struct snapshot *snapshot, const stru
  * the upper end is known. A finding that is no loss of time (compute-bound, too-few-steps) has
  * none: NAN. */
 struct interval finding_saving(const struct finding *finding);
+
+/* What following its advice is predicted to save: less than that where the advice leaves some of
+ * the cause. NAN: not predicted. */
+struct interval finding_predicted(const struct finding *finding);
 
 /* The most that can be gained: more than the upper end of the saving where what follows is slower
  * for it. NAN: none. */

@@ -66,6 +66,14 @@ static bool replay_more(struct replay *replay, double most, struct interval hand
     return out->mid - least.mid <= hand_unsure * out->mid;
 }
 
+/* No faster than without any wait. */
+static struct interval no_less(struct interval step, const struct finding *finding, double step_ns)
+{
+    const double least = step_ns * (1 - finding->share.high);
+
+    return (struct interval){fmax(step.low, least), fmax(step.mid, least), fmax(step.high, least)};
+}
+
 static void say(struct finding *finding, int workers, struct interval step, double step_ns)
 {
     char now[UNITS_SIZE], low[UNITS_SIZE], high[UNITS_SIZE];
@@ -75,6 +83,8 @@ static void say(struct finding *finding, int workers, struct interval step, doub
         "; with %d %s a step would take %s to %s instead of %s (simulated from the recorded timings)",
         workers, workers == 1 ? "worker" : "workers", units_duration(low, (int64_t)step.low),
         units_duration(high, (int64_t)step.high), units_duration(now, (int64_t)step_ns));
+    finding->predicted =
+        (struct interval){1 - step.high / step_ns, 1 - step.mid / step_ns, 1 - step.low / step_ns};
 }
 
 /* More workers share the cores with what uses them now; how is not known. */
@@ -114,5 +124,5 @@ void input_predict(struct finding *finding, const struct diagnosis_input *input)
     const int most = input_workers_most(input, replay.workers);
     if (replay.workers < most && replay_more(&replay, most, hand, step_ns, &step) &&
         step.high < step_ns)
-        say(finding, replay.workers, step, step_ns);
+        say(finding, replay.workers, no_less(step, finding, step_ns), step_ns);
 }

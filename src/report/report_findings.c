@@ -208,6 +208,7 @@ static void put_finding(struct json *json, const struct finding *finding)
         json_null(json, "share_kind");
     json_string(json, "of", finding_of_text(finding->of));
     report_json_interval(json, "saving", "saving_ci", finding_saving(finding));
+    report_json_interval(json, "predicted", "predicted_ci", finding_predicted(finding));
     json_double(json, "gain_most", finding_gain_most(finding));
     json_string(json, "claim", finding->claim);
     json_string(json, "evidence", finding->evidence);

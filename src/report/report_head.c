@@ -246,17 +246,21 @@ static bool needs_more(const struct snap_loop *loop)
            (double)loop->more_steps_needed < more_most * (double)loop->steady_steps;
 }
 
-static void add_not_level(struct buf *out, const struct snap_loop *loop)
+static void add_more(struct buf *out, const struct snap_loop *loop)
 {
     char text[UNITS_SIZE];
 
-    if (loop->warmup.class == WARMUP_DRIFTING)
-        buf_add_text(out, "; steps keep drifting");
-    else if (loop->warmup.class == WARMUP_NO_STEADY_STATE)
-        buf_add_text(out, "; step time changed midway");
-    else if (needs_more(loop))
+    if (is_level(loop) && needs_more(loop))
         buf_printf(out, "; %s more steps would give +-2 %%",
                    units_integer(text, (uint64_t)loop->more_steps_needed));
+}
+
+/* Why the confidence is low though the interval may be narrow; "": the interval says it. */
+static const char *why_low(const struct snap_loop *loop)
+{
+    return loop->warmup.class == WARMUP_DRIFTING          ? ", as steps keep drifting"
+           : loop->warmup.class == WARMUP_NO_STEADY_STATE ? ", as step time changed midway"
+                                                          : "";
 }
 
 /* How well the mean of a step is known; of steps that are not level there is no such mean. */
@@ -281,12 +285,12 @@ void report_head_sure(struct report *report)
 
     if (!report_has_statistics(loop))
         return;
-    buf_printf(out, "confidence %s: %s steady steps", confidence(loop),
+    buf_printf(out, "confidence %s%s: %s steady steps", confidence(loop), why_low(loop),
                units_integer(steady, (uint64_t)loop->steady_steps));
     if (isfinite(error))
         buf_printf(out, ", mean +-%s", percent_text(precision, error));
     else
         buf_add_text(out, ", too few for an interval");
-    add_not_level(out, loop);
+    add_more(out, loop);
     report_paragraph(report, false);
 }

@@ -58,8 +58,10 @@ def is_followed(result):
 
 
 def saving_of(finding):
-    """The printed one; where only its upper end is known there is none."""
-    return finding["saving"]
+    """The one that is printed first: predicted for the advice, else if all goes. Where only its upper
+    end is known there is none."""
+    predicted = finding.get("predicted")
+    return finding["saving"] if predicted is None else predicted
 
 
 def is_not_above(result):

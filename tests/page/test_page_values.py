@@ -88,7 +88,7 @@ class Values(PageTest):
         self.assertIn(report["findings"][0]["claim"], plain(head.text))
         text = plain(head.text)
         self.assertIn("Try first " + report["findings"][0]["advice"], text)
-        said = re.search(r"Saves ([\d.]+) of ([\d.]+)\s(ms) per step \((\d+)\s%\); "
+        said = re.search(r"Saves ([\d.]+) of ([\d.]+)\s(ms) per step \((\d+)\s%\) if all of it goes; "
                          r"possibly .*?([\d.]+)x as fast: ", text)
         found, step_ns = report["findings"][0], report["steps"]["steady"]["mean_ns"]
         self.near(said.group(1), step_ns * found["saving"], said.group(3))

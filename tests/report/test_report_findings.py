@@ -66,8 +66,9 @@ class FindingsTest(ReportTest):
         self.assertEqual((found["saving"], found["saving_ci"]), (found["share"], found["share_ci"]))
         self.assertGreaterEqual(found["gain_most"], found["saving_ci"][1])
         text = " ".join(self.report(run=self.name).split())
-        said = re.search(r" saves (about )?([\d.]+) of ([\d.]+) \w+ (per step|of the loop) "
-                         r"\((?:([\d.]+)x as fast|(\d+) %)\)", text)
+        said = re.search(r" saves (?:about [^;]* as predicted for this advice; )?(about )?([\d.]+) of ([\d.]+) \w+ "
+                         r"(per step|of the loop) \((?:([\d.]+)x as fast|(\d+) %)\) if all of it goes", text)
+        self.assertEqual("as predicted for this advice" in said.group(0), found["predicted"] is not None)
         self.assertEqual(bool(said.group(1)), found["share_kind"] == "estimate")
         self.assertAlmostEqual(float(said.group(2)) / float(said.group(3)), found["saving"], delta=0.01)
         if found["saving"] >= 0.5:
@@ -86,6 +87,15 @@ class Causes(FindingsTest):
                 with self.subTest(stage=stage, ms=ms):
                     found = self.check_cause(wanted, ms / (base + ms), stage=stage, ns=ms * MS)
         self.assertIn("Thing.callback", found["claim"])
+
+    def test_of_a_callback_that_is_called_less_often_a_part_stays(self):
+        for every, stays in ((1, 1 / 50), (10, 10 / 50)):
+            found = self.check_cause("callback-bound", 5 / 10.65, stage="callback", ns=every * 5 * MS,
+                                     every=every)
+            self.assertAlmostEqual(found["predicted"], found["saving"] * (1 - stays), delta=1e-6)
+        found = self.check_cause("callback-bound", 5 / 10.65, stage="callback", ns=30 * 5 * MS, every=30)
+        self.assertIsNone(found["predicted"])
+        self.assertNotIn("every 50 steps", found["advice"])
 
     def test_a_callback_now_and_then(self):
         found = self.check_cause("callback-bound", 5 / 10.65, stage="callback", ns=50 * MS, every=10)
@@ -259,10 +269,25 @@ class Several(FindingsTest):
         self.check_input(r"\d+ % of the wait is for the handover",
                          "hand over less", 2 * MS, 2 * MS, hand=6 * MS)
 
+    def check_replayed(self, found):
+        """The times in the advice and the part that it is predicted to save are the same, in the text
+        too; the rest of the wait is said apart."""
+        low, high, now = map(float, re.search(r"would take ([\d.]+) ms to ([\d.]+) ms instead of ([\d.]+) ms",
+                                              found["advice"]).groups())
+        self.assertAlmostEqual(1 - low / now, found["predicted_ci"][1], delta=0.01)
+        self.assertLess(found["predicted_ci"][0], 1 - high / now + 0.01)
+        self.assertLess(found["predicted"], found["saving"] + 1e-9)
+        text = " ".join(self.report(run=self.name).split())
+        said = re.search(r"saves about ([\d.]+) of ([\d.]+) ms per step \(.{,14}\), as predicted for this "
+                         r"advice; ([\d.]+) of [\d.]+ ms per step \(.{,14}\) if all of it goes", text)
+        self.assertAlmostEqual(float(said.group(1)) / float(said.group(2)), found["predicted"], delta=0.01)
+        self.assertAlmostEqual(float(said.group(3)) / float(said.group(2)), found["saving"], delta=0.01)
+
     def test_another_worker_is_replayed(self):
         report = self.judge(p=loader(make=9 * MS, compute=5 * MS))
         self.assertEqual(report["verdict"], "input-bound", report["findings"])
         self.assertIn("with 2 workers a step would take 5.", report["findings"][0]["advice"])
+        self.check_replayed(report["findings"][0])
         # 100 ms that no batch explains: it does not fit, so nothing is predicted.
         slow = self.diagnose(steps=200)
         self.assertNotIn("replayed", json.dumps(slow["findings"]))

@@ -186,7 +186,7 @@ class FewCalls(SenseTest):
 
 class Sure(SenseTest):
     def sure(self, text):
-        return re.search(r"(?m)^confidence (\w+): ", text).group(1)
+        return re.search(r"(?m)^confidence (\w+)(?:, as step[^:]*)?: ", text).group(1)
 
     def test_an_order_that_is_not_certain_is_not_claimed(self):
         self.make_run(p=runs.process(runs.steady(steps=100, jitter=0.3, data=0.2 * MS, forward=3 * MS, uneven="forward")))
@@ -387,7 +387,7 @@ class Words(SenseTest):
             self.make_run(name, p=runs.process(thread))
             text = " ".join(self.report(run=name).split())
             found += "steps keep drifting" in text and "no trend or shift" in text
-            if re.search("steps keep drifting|step time changed midway", text):
+            if re.search("confidence low, as (steps keep drifting|step time changed midway): ", text):
                 self.assertNotIn("no change beyond noise", text)
         self.assertGreater(found, 0)
 
