@@ -1,4 +1,4 @@
-/* Records what it is told to: `secret_writer NAME OBJECT MARK`, in this process, in one that it
+/* Records what its arguments say: `secret_writer NAME OBJECT MARK`, in this process, in one that it
  * forks, and in one that it clones without the handlers of fork(). */
 #include <signal.h>
 #include <stddef.h>
