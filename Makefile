@@ -7,6 +7,7 @@ BUILD = build
 TARGETS =
 PREFIX = /usr/local
 FUZZ_SECONDS = 60
+SOAK_FUZZ_SECONDS = 600
 WERROR = false
 comma = ,
 
@@ -33,7 +34,7 @@ help:
 	@echo '  make lint     check format, dependencies, exported symbols, headers'
 	@echo '  make format   let clang-format write the C files'
 	@echo '  make bench    run all benchmarks'
-	@echo '  make soak     run the long tests'
+	@echo '  make soak     run the long tests, then fuzz each parser for SOAK_FUZZ_SECONDS=$(SOAK_FUZZ_SECONDS)'
 	@echo '  make diagnosis-matrix   train with faults of known size, see how often they are named'
 	@echo '  make advice-trials      follow the advice that is printed, and measure what it gains'
 	@echo '  make foreign-scripts    run trainings as people write them, see what is said about them'
@@ -118,6 +119,7 @@ soak: ALSO = demo web browser disks models
 soak: pythons free-threaded-pythons release wheels
 	$(call COMPILE,asan,$(ASAN))
 	@tests/run_all $(BUILD) --soak
+	@$(MAKE) --no-print-directory fuzz FUZZ_SECONDS=$(SOAK_FUZZ_SECONDS)
 
 # What has been trained in build/matrix is not trained again. ONLY=PATTERN trains a part.
 .PHONY: diagnosis-matrix

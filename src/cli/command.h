@@ -1,5 +1,5 @@
-/* What a command is: one const in cmd_NAME.c and a line in the table of main.c. Its help text, the
- * list of commands and the parsing of its options come from here; there is no second place. */
+/* What a command is: one const in cmd_NAME.c and a line in the table of commands.c. Its help text,
+ * the list of commands and the parsing of its options come from here; there is no second place. */
 #ifndef CLI_COMMAND_H
 #define CLI_COMMAND_H
 
@@ -41,6 +41,9 @@ extern const struct command cmd_try;
 
 /* The command of this name, or NULL after a message on stderr. */
 const struct command *command_find(const struct console *console, const char *name);
+
+/* Parses its options and operands, and runs it. enum exit_code. */
+int command_run(struct console *console, const struct command *command, int count, char **words);
 
 /* Help texts are made from these tables (cmd_help.c). The usage: a format, and what it takes of a
  * command. */

@@ -1,4 +1,4 @@
-/* stepscope: finds the command, parses its options, runs it. */
+/* stepscope: options of the tool itself, or a command. */
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -11,65 +11,6 @@
 #include "supervise/gpus.h"
 #include "supervise/watcher.h"
 
-const struct command *const commands[] = {
-    &cmd_run,    &cmd_report, &cmd_compare, &cmd_try,    &cmd_sweep, &cmd_list,
-    &cmd_rename, &cmd_remove, &cmd_pack,    &cmd_export, &cmd_info,  &cmd_import,
-    &cmd_dump,   &cmd_doctor, &cmd_explain, &cmd_demo,   &cmd_help,  NULL};
-
-const struct command *command_find(const struct console *console, const char *name)
-{
-    struct suggestion suggestion = suggest_start(name, strlen(name));
-
-    for (const struct command *const *c = commands; *c; c++) {
-        if (strcmp((*c)->name, name) == 0)
-            return *c;
-        suggest_try(&suggestion, (*c)->name);
-    }
-    if (suggestion.best)
-        console_error(console, "unknown command '%s'. Did you mean '%s'?", name, suggestion.best);
-    else
-        console_error(console, "unknown command '%s'. 'stepscope help' lists all commands.", name);
-    return NULL;
-}
-
-static bool operands_fit(const struct console *console, const struct command *command, int count,
-                         char **operands)
-{
-    if (count < command->fewest)
-        console_error(console, "%s is missing. " HELP_USAGE, command->operands,
-                      HELP_USAGE_OF(command));
-    else if (count > command->most)
-        console_error(console, "unexpected argument '%s'. " HELP_USAGE, operands[command->most],
-                      HELP_USAGE_OF(command));
-    else
-        return true;
-    return false;
-}
-
-static int run_command(struct console *console, const struct command *command, int count,
-                       char **words)
-{
-    struct ss_error error = {0};
-
-    console->command = command->name;
-    if (!command->ends_in_command) /* whose command goes on, whatever we cannot do */
-        memory_guard();
-    int parsed = (command->ends_in_command ? options_parse_leading : options_parse)(
-        command->options, &count, words, &error);
-    if (parsed == OPTIONS_HELP) {
-        help_command(&console->out, command);
-        return EXIT_FINE;
-    }
-    if (parsed < 0) {
-        console_error(console, "%s 'stepscope %s --help' lists the options.", error.message,
-                      command->name);
-        return EXIT_USAGE;
-    }
-    if (!operands_fit(console, command, count, words))
-        return EXIT_USAGE;
-    return command->run(console, count, words);
-}
-
 /* Options of the tool itself, in place of a command. */
 static int run_tool(struct console *console, int count, char **words)
 {
@@ -81,7 +22,7 @@ static int run_tool(struct console *console, int count, char **words)
     int parsed = options_parse(options, &first, words, &error);
 
     if (parsed == OPTIONS_HELP)
-        return run_command(console, &cmd_help, count - 1, words + 1);
+        return command_run(console, &cmd_help, count - 1, words + 1);
     if (parsed == 0 && version) {
         sink_text(&console->out, "stepscope " SS_VERSION "\n");
         return EXIT_FINE;
@@ -120,7 +61,7 @@ static int dispatch(struct console *console, int count, char **words)
     if (strcmp(words[0], WATCHER_COMMAND) == 0)
         return watch(count - 1, words + 1);
     const struct command *command = command_find(console, words[0]);
-    return command ? run_command(console, command, count - 1, words + 1) : EXIT_USAGE;
+    return command ? command_run(console, command, count - 1, words + 1) : EXIT_USAGE;
 }
 
 int main(int argc, char **argv)

@@ -207,6 +207,7 @@ Options:
       --html FILE        write the report as an HTML page at the end
   -f, --force            overwrite FILE if it exists
       --device-events    time GPU work with CUDA events (PyTorch)
+      --redact REGEX     hide what matches in arguments, names and marks
       --no-pack          do not compress the run (older versions read it)
       --strict           do not run the command if it cannot be recorded
   -h, --help             print this text

@@ -40,7 +40,6 @@ EXCEPTIONS = {
     "src/diagnose/attribution.h": "part of struct diagnosis",
     "src/diagnose/compare_layers.h": "part of struct compare_run",
     "src/experiment/sweep_sum.h": "sums of a sweep, of which its users know the result",
-    "src/experiment/variants.h": "part of struct sweep_wish",
     "src/diagnose/input_pipeline.h": "one of the causes of a slow input",
     "src/diagnose/input_replay.h": "a step with more workers, for the causes of a slow input",
     "src/diagnose/input_work.h": "what makes batches, for the causes of a slow input",
