@@ -168,7 +168,12 @@ void hook_ready(void);
 /* From now on every span of a call has this flag; "": none. -1 with an exception. Adapters and what
  * we do ourselves are apart: both may find that spans are perturbed. */
 int hook_set_condition(const char *word);
-enum hook_condition_of { HOOK_CONDITION_ADAPTER, HOOK_CONDITION_OWN, HOOK_CONDITIONS };
+enum hook_condition_of {
+    HOOK_CONDITION_ADAPTER,
+    HOOK_CONDITION_OWN,
+    HOOK_CONDITION_WINDOW,
+    HOOK_CONDITIONS
+};
 void hook_put_condition(enum hook_condition_of whose, unsigned flags);
 
 /* False: the call is handed on and nothing else, not even a visit. */

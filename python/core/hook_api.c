@@ -6,6 +6,7 @@
 #include "hook_technique.h"
 #include "layers.h"
 #include "record/notes.h"
+#include "window.h"
 
 /* hook_lay(technique, target, owner, attribute, row) -> None, or why not. */
 static PyObject *lay(PyObject *module, PyObject *args)
@@ -214,6 +215,9 @@ static PyMethodDef methods[] = {
     {"layers_start", layers_start, METH_VARARGS, NULL},
     {"layers_stop", layers_stop, METH_O, NULL},
     {"layers_know", layers_know, METH_O, NULL},
+    {"windows_start", windows_start, METH_VARARGS, NULL},
+    {"windows_yield", windows_yield, METH_O, NULL},
+    {"windows_drop", windows_drop, METH_O, NULL},
     {"device_events_start", device_events_start, METH_VARARGS, NULL},
     {"hook_rank", set_rank, METH_VARARGS, NULL},
     {"hook_note", note, METH_VARARGS, NULL},

@@ -46,6 +46,9 @@ extern const struct hook_extra hook_device;
  * stretch (layers.h). */
 extern const struct hook_extra hook_layers, hook_updates;
 
+/* Of an update, too: windows of operations (window.h). */
+extern const struct hook_extra hook_windows;
+
 /* The span that the same self has begun, or whatever has the name of the point. */
 void hook_pair_end_span(const struct hook_point *point, const struct hook_call *call);
 

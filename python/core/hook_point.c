@@ -20,8 +20,9 @@ static const char *const tells[] = {"", "duration_us", "batch", "asks"};    /* e
 
 /* In the order in which they enter; they leave in the reverse one. */
 static const struct hook_extra *const extras[] = {
-    &hook_numbers, &hook_moves, &hook_samples, &hook_count,  &hook_count_batches, &hook_updates,
-    &hook_notify,  &hook_comm,  &hook_waits,   &hook_device, &hook_pair,          &hook_layers,
+    &hook_numbers, &hook_moves,  &hook_samples, &hook_count, &hook_count_batches,
+    &hook_updates, &hook_notify, &hook_comm,    &hook_waits, &hook_device,
+    &hook_pair,    &hook_layers, &hook_windows,
 };
 enum { EXTRAS = sizeof extras / sizeof *extras };
 
@@ -83,7 +84,10 @@ void hook_put_condition(enum hook_condition_of whose, unsigned flags)
 {
     static unsigned conditions[HOOK_CONDITIONS]; /* each has its own */
     conditions[whose] = flags;
-    hook_state.condition = conditions[HOOK_CONDITION_ADAPTER] | conditions[HOOK_CONDITION_OWN];
+    unsigned all = 0;
+    for (unsigned i = 0; i < HOOK_CONDITIONS; i++)
+        all |= conditions[i];
+    hook_state.condition = all;
 }
 
 static int read_flags(PyObject *row, struct hook_point *point)

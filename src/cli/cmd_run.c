@@ -15,7 +15,7 @@
 enum { SIGNAL_EXIT = 128 }; /* as a shell says it, for the case that we cannot die ourselves */
 
 static const char *dir, *name, *every, *deadline, *tensorboard, *redact;
-static bool quiet, strict, force, device_events, unpacked;
+static bool quiet, strict, force, device_events, unpacked, ops, no_ops, keep_traces;
 static const char *html;
 static int64_t deadline_ns;
 static struct step_courses courses; /* of all steps, for the page */
@@ -101,6 +101,7 @@ static int run(struct console *console, int count, char **words)
         .quiet = quiet,
         .strict = strict,
         .unpacked = unpacked,
+        .keep_traces = keep_traces,
         .tensorboard = tensorboard,
         .say = say,
         .done = html ? write_page : NULL,
@@ -116,8 +117,14 @@ static int run(struct console *console, int count, char **words)
         !is_filled(console, "redact", redact) || !set_redact(console) ||
         (html && !page_can_be_written(console)))
         return EXIT_USAGE;
+    if (ops && no_ops) {
+        console_error(console, "--ops and --no-ops exclude each other.");
+        return EXIT_USAGE;
+    }
     deadline_ns = wish.deadline_ns;
     words[count] = NULL;
+    if (ops || no_ops)
+        (void)setenv("STEPSCOPE_OPS", ops ? "now" : "never", 1);
     if (device_events)
         (void)setenv("STEPSCOPE_DEVICE_EVENTS", "1", 1);
     supervise(&wish, &end);
@@ -164,6 +171,11 @@ static const struct cli_option options[] = {
      .argument = "REGEX",
      .help = "hide what matches in arguments, names and marks",
      .value = &redact},
+    {.name = "ops",
+     .help = "find out at once which operations take the time (PyTorch)",
+     .is_given = &ops},
+    {.name = "no-ops", .help = "never do that", .is_given = &no_ops},
+    {.name = "keep-traces", .help = "keep the traces that this needs", .is_given = &keep_traces},
     {.name = "no-pack",
      .help = "do not compress the run (older versions read it)",
      .is_given = &unpacked},

@@ -55,6 +55,11 @@ void html_hot(struct html_page *page)
     report_hot(&page->report);
 }
 
+static void html_operations(struct html_page *page)
+{
+    report_operations(&page->report);
+}
+
 static void html_devices(struct html_page *page)
 {
     report_devices(&page->report);
@@ -77,6 +82,7 @@ static const struct section {
     {"findings", "Findings", html_findings},
     {"stages", "Stages", html_stages},
     {"layers", "Layers", html_layers},
+    {"operations", "Operations", html_operations},
     {"steps", "Steps", html_steps},
     {"spread", "Spread", html_spread},
     {"slowest", "Slowest", html_slowest},

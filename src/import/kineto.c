@@ -190,7 +190,10 @@ static bool take_events(struct trace *trace, struct pull *pull, struct kineto_ev
     while ((token = pull_next(pull)) == PULL_BEGIN_OBJECT && !trace->failed) {
         if (!take_event(pull, event))
             return false;
-        kineto_event_add(trace, event);
+        if (trace->watch)
+            trace->watch(trace->watch_context, trace, event);
+        else
+            kineto_event_add(trace, event);
     }
     return token == PULL_END_ARRAY;
 }

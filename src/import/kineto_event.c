@@ -100,7 +100,7 @@ static void add_call(struct trace *trace, const struct kineto_event *event)
 }
 
 /* "CudnnConvolutionBackward", "MulBackward0", "torch::autograd::AccumulateGrad". */
-static bool is_backward(const char *name)
+static bool is_backward_name(const char *name)
 {
     size_t length = strlen(name);
 
@@ -151,6 +151,12 @@ static enum ss_stage stage_of(const char *name)
     return SS_STAGE_OTHER;
 }
 
+void kineto_event_meaning(const char *name, enum ss_stage *stage, bool *is_backward)
+{
+    *stage = stage_of(name);
+    *is_backward = is_backward_name(name);
+}
+
 static bool add_step(struct trace *trace, const struct kineto_event *event)
 {
     static const char start[] = "ProfilerStep#";
@@ -179,7 +185,7 @@ static void add_host_span(struct trace *trace, const struct kineto_event *event)
 {
     if (add_step(trace, event))
         return;
-    const bool backward = is_backward(event->name);
+    const bool backward = is_backward_name(event->name);
     const bool named =
         event->category == KINETO_ANNOTATION || (!backward && !strstr(event->name, "::"));
     struct host_span span = span_of(trace, event, stage_of(event->name));

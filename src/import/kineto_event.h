@@ -31,6 +31,10 @@ struct kineto_event {
 void kineto_event_clear(struct kineto_event *event);
 enum kineto_category kineto_category(const char *text);
 
+/* What the name of an operation, or of a scope, says of the stage that it is a part of;
+ * SS_STAGE_OTHER: nothing. */
+void kineto_event_meaning(const char *name, enum ss_stage *stage, bool *is_backward);
+
 /* Keeps of it what a run needs. */
 void kineto_event_add(struct trace *trace, const struct kineto_event *event);
 

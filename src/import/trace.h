@@ -86,6 +86,8 @@ struct layer_sum {
     int64_t ns, calls;
 };
 
+struct kineto_event;
+
 struct trace {
     enum trace_form form;
     struct name_set names;
@@ -110,6 +112,10 @@ struct trace {
     int64_t pid, rank, world; /* -1, -1, 0: not known */
     uint32_t host;
     bool failed; /* out of memory */
+
+    /* Gets the events of a Kineto trace, of which nothing is kept then; NULL: no one. */
+    void (*watch)(void *context, struct trace *trace, const struct kineto_event *event);
+    void *watch_context;
 };
 
 void trace_init(struct trace *trace, enum trace_form form);

@@ -21,6 +21,8 @@ static const char *const transfer_columns[] = {TRANSFER_COLUMNS(COLUMN_TEXT)};
 static const char *const kernel_columns[] = {KERNEL_COLUMNS(COLUMN_TEXT)};
 static const char *const collective_columns[] = {COLLECTIVE_COLUMNS(COLUMN_TEXT)};
 static const char *const layer_columns[] = {LAYER_COLUMNS(COLUMN_TEXT)};
+static const char *const window_columns[] = {WINDOW_COLUMNS(COLUMN_TEXT)};
+static const char *const operation_columns[] = {OPERATION_COLUMNS(COLUMN_TEXT)};
 
 #define COLUMNS(list) list, sizeof list / sizeof *list
 static const struct {
@@ -35,6 +37,8 @@ static const struct {
     [TABLE_KERNEL] = {"kernel", COLUMNS(kernel_columns)},
     [TABLE_COLLECTIVE] = {"collective", COLUMNS(collective_columns)},
     [TABLE_LAYER] = {"layer", COLUMNS(layer_columns)},
+    [TABLE_WINDOW] = {"window", COLUMNS(window_columns)},
+    [TABLE_OPERATION] = {"operation", COLUMNS(operation_columns)},
 };
 _Static_assert(sizeof device_columns / sizeof *device_columns <= DEVICE_TABLE_NUMBERS, "row");
 _Static_assert(sizeof step_columns / sizeof *step_columns <= DEVICE_TABLE_NUMBERS, "row");
@@ -225,12 +229,12 @@ void device_table_parse(struct device_table *table, const char *data, size_t siz
     }
 }
 
-int device_table_load(struct device_table *table, const char *path)
+int device_table_load(struct device_table *table, const char *path, const char *file)
 {
     struct buf name = {0}, text = {0};
 
     *table = (struct device_table){0};
-    buf_printf(&name, "%s/" DEVICE_TABLE_FILE, path);
+    buf_printf(&name, "%s/%s", path, file);
     int failed = name.failed ? ENOMEM : small_file_read(name.data, FILE_MOST, &text);
     device_table_parse(table, buf_text(&text), text.size);
     if (table->failed)

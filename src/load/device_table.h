@@ -1,4 +1,5 @@
-/* What an imported trace says of its devices: the file "device" of a run (format 1.3).
+/* What traces say: the file "device" of a run that was imported (format 1.3), and the file
+ * "operations" of one that had windows of a framework's own profiler (format 1.4).
  *
  * A table of rows of a few kinds, each with whole numbers and at most one text. The importer makes
  * it, reports read it; a file from anywhere is read as far as it makes sense. */
@@ -72,9 +73,26 @@
     X(HOST_NS, "host_ns")                                                                          \
     X(DEVICE_NS, "device_ns")
 
+#define WINDOW_COLUMNS(X)                                                                          \
+    X(PID, "pid")                                                                                  \
+    X(STEPS, "steps")                                                                              \
+    X(BEGAN_NS, "began_ns")                                                                        \
+    X(WALL_NS, "wall_ns")                                                                          \
+    X(COVERED_NS, "covered_ns")                                                                    \
+    X(EVENTS, "events")                                                                            \
+    X(COST_NS, "own_cost_ns")
+
+#define OPERATION_COLUMNS(X)                                                                       \
+    X(WINDOW, "window")                                                                            \
+    X(PASS, "pass")                                                                                \
+    X(CALLS, "calls")                                                                              \
+    X(SELF_NS, "self_ns")                                                                          \
+    X(FLOPS, "flops")                                                                              \
+    X(BYTES, "bytes")
+
 #define FACT_COLUMNS(X) X(VALUE, "value")
 
-/* Kind, word in the file, columns; what the text of each is stands in format 1.3. */
+/* Kind, word in the file, columns; what the text of each is stands in format 1.3 and 1.4. */
 #define DEVICE_TABLE_KINDS(X)                                                                      \
     X(FACT, "fact")                                                                                \
     X(DEVICE, "device")                                                                            \
@@ -82,7 +100,9 @@
     X(TRANSFER, "transfer")                                                                        \
     X(KERNEL, "kernel")                                                                            \
     X(COLLECTIVE, "collective")                                                                    \
-    X(LAYER, "layer")
+    X(LAYER, "layer")                                                                              \
+    X(WINDOW, "window")                                                                            \
+    X(OPERATION, "operation")
 
 #define DEVICE_ENUM(id, text) TABLE_##id,
 enum device_kind { DEVICE_TABLE_KINDS(DEVICE_ENUM) TABLE_KINDS };
@@ -99,6 +119,10 @@ enum kernel_column { KERNEL_COLUMNS(KERNEL_COLUMN_ENUM) KERNEL_COLUMN_COUNT };
 enum collective_column { COLLECTIVE_COLUMNS(COLLECTIVE_COLUMN_ENUM) COLLECTIVE_COLUMN_COUNT };
 #define LAYER_COLUMN_ENUM(id, text) LAYER_##id,
 enum layer_column { LAYER_COLUMNS(LAYER_COLUMN_ENUM) LAYER_COLUMN_COUNT };
+#define WINDOW_COLUMN_ENUM(id, text) WINDOW_##id,
+enum window_column { WINDOW_COLUMNS(WINDOW_COLUMN_ENUM) WINDOW_COLUMN_COUNT };
+#define OPERATION_COLUMN_ENUM(id, text) OPERATION_##id,
+enum operation_column { OPERATION_COLUMNS(OPERATION_COLUMN_ENUM) OPERATION_COLUMN_COUNT };
 
 enum { DEVICE_TABLE_NUMBERS = 20 };
 
@@ -137,7 +161,8 @@ const char *device_table_column(enum device_kind kind, size_t column);
 void device_table_write(struct buf *out, const struct device_table *table);
 void device_table_parse(struct device_table *table, const char *data, size_t size);
 
-/* That of the run in this directory; without such a file the table is empty. 0 or SS_E_NOMEM. */
-int device_table_load(struct device_table *table, const char *path);
+/* The file of this name of the run in this directory; without it the table is empty. 0 or
+ * SS_E_NOMEM. */
+int device_table_load(struct device_table *table, const char *path, const char *file);
 
 #endif

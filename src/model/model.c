@@ -68,6 +68,7 @@ void model_free(struct model *model)
         overlays_release(&model->processes[i].waits);
         overlays_release(&model->processes[i].compiles);
         free(model->processes[i].no_layers);
+        free(model->processes[i].no_windows);
     }
     model_names_release(&model->names);
     hot_release(&model->hot);
@@ -245,10 +246,10 @@ static bool feed_apart(struct model *model, uint32_t process, const struct ss_re
 }
 
 /* The first reason stays. */
-static void say_no_layers(struct model_process_facts *process, struct ss_text reason)
+static void keep_reason(char **reason, struct ss_text said)
 {
-    if (!process->no_layers)
-        process->no_layers = strndup(reason.data, reason.size);
+    if (!*reason)
+        *reason = strndup(said.data, said.size);
 }
 
 /* What adapters say of a device that takes work and does it later, of functions that are compiled
@@ -269,7 +270,9 @@ static void feed_mark(struct thread *thread, const struct ss_record *record)
     else if (strcmp(text, INPUT_SOURCE_MARK) == 0)
         tree_batches(thread->tree, record->time_ns, record->u.text.a);
     else if (strcmp(text, MODEL_NO_LAYERS_MARK) == 0)
-        say_no_layers(&model->processes[thread->process], record->u.text.a);
+        keep_reason(&model->processes[thread->process].no_layers, record->u.text.a);
+    else if (strcmp(text, MODEL_NO_WINDOWS_MARK) == 0)
+        keep_reason(&model->processes[thread->process].no_windows, record->u.text.a);
 }
 
 /* Recorded now and then: this number until the next one. Inside closed spans there are no batches.

@@ -27,6 +27,7 @@ struct model_process_facts {
     bool is_asynchronous;    /* a mark said that a device runs asynchronously */
     bool calls_return_early; /* and that this goes for compiled calls of any device */
     char *no_layers;         /* why layers were not sampled, as a mark said; NULL: none did */
+    char *no_windows;        /* why there were no more windows of operations; the same */
     double sampler_cores;    /* sum over what the stack sampler said of itself */
     uint64_t sampler_looks;
     uint64_t making[MAKING_STATES]; /* looks at threads that made a batch */

@@ -209,7 +209,7 @@ void report_devices(struct report *report)
     const struct run_facts *facts = report->analysis->facts;
     struct device_table table;
 
-    if (!facts || device_table_load(&table, facts->path) != 0)
+    if (!facts || device_table_load(&table, facts->path, DEVICE_TABLE_FILE) != 0)
         return;
     if (table.rows[TABLE_FACT].count > 0)
         say_devices(report, &table);

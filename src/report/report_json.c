@@ -195,8 +195,9 @@ static void put_primary_loop(struct json *json, const struct analysis *analysis)
 {
     const struct snapshot *snapshot = analysis->snapshot;
     struct device_table imported;
-    const bool is_imported = device_table_load(&imported, analysis->facts->path) == 0 &&
-                             imported.rows[TABLE_FACT].count > 0;
+    const bool is_imported =
+        device_table_load(&imported, analysis->facts->path, DEVICE_TABLE_FILE) == 0 &&
+        imported.rows[TABLE_FACT].count > 0;
 
     report_json_loop(json, snapshot->loop_count > 0 ? snapshot->loops : NULL,
                      is_imported ? &imported : NULL);
@@ -215,6 +216,7 @@ void report_json(struct sink *out, const struct analysis *analysis)
     report_json_findings(&json, snapshot, &analysis->diagnosis);
     put_books(&json, analysis);
     put_primary_loop(&json, analysis);
+    report_json_operations(&json, analysis);
     json_begin_array(&json, "spans");
     for (size_t i = 0; i < snapshot->span_count; i++)
         put_span(&json, &snapshot->spans[i]);

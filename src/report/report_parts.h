@@ -39,6 +39,9 @@ void report_stages(struct report *report);
 /* report_layers.c: how stages divide by layers of the model. */
 void report_layers(struct report *report);
 void report_json_layers(struct json *json, const struct snap_layers *layers);
+/* report_operations.c: which operations took the time of a few steps. */
+void report_operations(struct report *report);
+void report_json_operations(struct json *json, const struct analysis *analysis);
 /* The last part of its path, if something is around it. */
 const char *report_layer_tail(const struct snap_layer *layer);
 

@@ -69,6 +69,7 @@ static void with_steps(struct report *report)
     report_findings(report);
     report_stages(report);
     report_layers(report);
+    report_operations(report);
     report_books(report);
     report_course(report);
     report_epochs(report, EPOCHS_SHOWN);

@@ -312,6 +312,7 @@ void snapshot_free(struct snapshot *snapshot)
         free(snapshot->loops[i].epochs);
         free(snapshot->loops[i].part);
         snapshot_release_layers(&snapshot->loops[i].layers);
+        free(snapshot->loops[i].no_windows);
         sketch_release(&snapshot->loops[i].times);
     }
     for (size_t i = 0; i < snapshot->span_count; i++) {

@@ -165,6 +165,7 @@ struct snap_loop {
     uint64_t plan[4];        /* steps, epochs, steps per epoch, batch; 0: not known */
     struct interval left_ns; /* time to finish; NAN: no plan */
     struct snap_layers layers;
+    char *no_windows; /* why there are no more windows of operations; NULL: not told */
 };
 
 struct snap_thread { /* a thread that held loops, or the main thread if none did */

@@ -346,6 +346,9 @@ bool snapshot_fill_loop(const struct model *model, const struct thread *thread,
     out->overall_steps_per_s =
         out->wall_ns > 0 ? (double)loop->steps * 1e9 / (double)out->wall_ns : NAN;
     out->left_ns = time_left(loop, out);
-    return out->name && fill_epochs(loop, out) && fill_parts(loop, out) &&
+    const char *no_windows = model->processes[loop->process].no_windows;
+    out->no_windows = no_windows ? strdup(no_windows) : NULL;
+    return out->name && (out->no_windows || !no_windows) && fill_epochs(loop, out) &&
+           fill_parts(loop, out) &&
            snapshot_fill_layers(loop->layers, model->processes[loop->process].no_layers, out);
 }

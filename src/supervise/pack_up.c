@@ -42,7 +42,7 @@ static void pack(const char *path, bool (*may_go_on)(void *context), void *conte
     (void)run_pack(&wish, &error);
 }
 
-static void step_back(void)
+void step_back(void)
 {
     const struct sched_param none = {0};
 

@@ -16,6 +16,7 @@ struct supervision {
     struct run_place_wish place;
     bool quiet;              /* not a byte on standard error */
     bool unpacked;           /* the run is not packed at its end */
+    bool keep_traces;        /* what windows of a framework's own profiler left stays in the run */
     bool strict;             /* without a place to record into, nothing is run */
     int64_t every_ns;        /* between two status lines; 0: none */
     int64_t deadline_ns;     /* for the whole run; 0: none */

@@ -41,6 +41,18 @@ void message_begin_line(struct buf *text);
  * processor and the disk. Here it stops when `may_go_on` says so. */
 void pack_up(const char *path, bool at_once, bool (*may_go_on)(void *context), void *context);
 
+/* From here on this process takes only what no other needs of the processor and the disk. */
+void step_back(void);
+
+/* What windows of a framework's own profiler left in the run becomes a table (import/reduce.h),
+ * while the command runs in a process of its own. */
+struct windows {
+    pid_t child; /* 0: there is none */
+};
+void windows_look(struct windows *windows, const char *dir, bool keep);
+/* The command has ended: all of them, at once. */
+void windows_end(struct windows *windows, const char *dir, bool keep);
+
 /* Can the processes of the command reach the run directory? One that has given up its privileges
  * (setpriv, su, gosu) may not write there, and one in a chroot does not see it.
  *

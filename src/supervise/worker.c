@@ -156,6 +156,7 @@ static bool refresh(struct supervisor *s)
     samples_flush(s->samples);
     s->feed_at_ns = start_ns + live_refresh(&s->live);
     note_out_of_reach(s);
+    windows_look(&s->windows, run_place_dir(&s->place), s->wish->keep_traces);
     keep_budget(s);
     s->refresh_from_ns = now_ns() + STATUS_PAUSES * (now_ns() - start_ns);
     return true;
@@ -428,6 +429,7 @@ static void end_watch(struct supervisor *s)
     samples_end(s->samples, &s->job.usage);
     note_end(s);
     write_outcome(s);
+    windows_end(&s->windows, run_place_dir(&s->place), s->wish->keep_traces);
     sum_up(s);
     end_tensorboard(s);
     keeper_complete(s->keeper, true);

@@ -18,6 +18,7 @@ struct supervisor {
     struct run_facts facts;
     struct live live;
     struct run_budget budget;
+    struct windows windows;          /* of operations */
     struct tensorboard *tensorboard; /* NULL: not wanted */
     struct keeper *keeper;           /* NULL: files hold what their processes have copied */
     struct samples *samples;         /* NULL: none are taken */

@@ -34,7 +34,7 @@ MAY_INCLUDE = {
     "report": CONCLUDES,
     "export": REPORTS,
     "html": REPORTS,
-    "supervise": REPORTS | {"export"},
+    "supervise": REPORTS | {"export", "import"},
     "doctor": {"base", "render", "supervise"},
     "experiment": REPORTS | {"export", "supervise"},
     "cli": REPORTS | {"export", "html", "supervise", "doctor", "demo", "import", "experiment"},

@@ -21,7 +21,6 @@ EXCEPTIONS = {
     # One stage of a way from bytes to records or items after the other: each knows only the next.
     "src/import/device_lane.h": "records of a device, for the lanes of a run",
     "src/import/host_stages.h": "stages of the host, for the lane of the run",
-    "src/import/kineto_event.h": "what an event is, for what reads the file",
     "src/import/wire_pull.h": "protocol buffers as they come, for what knows their fields",
     "src/import/xplane_event.h": "what an event is, for what reads the file",
     "src/import/xplane_meta.h": "names of a plane, for what an event is",
@@ -31,6 +30,7 @@ EXCEPTIONS = {
     "src/base/secret_words.h": "what names say, for what hides their values",
     "src/pack/block.h": "one segment, for the file of many",
     # What may run where its user may not: without the GIL, in another thread, in a test of its own.
+    "python/core/window.h": "when a profiler watches, for what adapters call",
     "python/core/frames.h": "stacks without the GIL, for the thread that takes them",
     "python/core/frames_code.h": "code objects of another interpreter's memory",
     "src/record/helper.h": "the thread that makes system calls",

@@ -7,7 +7,8 @@ in C. Time on an accelerator is what the host waits for it; its work is only que
 import sys
 
 from .. import _core
-from .._hooks import Count, Hook, install_rows, profiler_begins, profiler_ends
+from .._hooks import Count, Hook, install_rows
+from . import _capture
 from ._trainer import CLIP
 
 # Imported by torch itself at its first use, or not at all; their rows are laid then.
@@ -50,6 +51,7 @@ def _device_begins(kind):
     global _OF_DEVICES
     _core.hook_mark("asynchronous device", kind)
     _core.layers_stop("the device runs asynchronously")
+    _core.windows_drop("the device runs asynchronously")
     own = sys.modules["torch"]._C
     if kind == "cuda" and hasattr(own, "_cuda_getCurrentRawStream"):
         _core.device_events_start(own._cuda_getDevice, own._cuda_getCurrentRawStream)
@@ -85,6 +87,7 @@ def _look_for_profiler():
     own = getattr(sys.modules["torch"]._C, "_autograd", None)
     if getattr(own, "_profiler_enabled", bool)():
         _core.hook_condition("perturbed")
+        _core.windows_yield(True)
 
 
 def _has_group(arguments, result, failed):
@@ -259,13 +262,15 @@ HOOKS = (
          after=_compiles_again),
 
     # Below torch.profiler and its older forms, under whatever names a script has those.
-    *(Hook("torch.autograd:_enable_profiler" + kind, "", "profiler", after=profiler_begins)
-      for kind in ("", "_legacy")),
-    *(Hook("torch.autograd:_disable_profiler" + kind, "", "profiler", after=profiler_ends)
+    Hook("torch.autograd:_prepare_profiler", "", "profiler", before=_capture.yields),
+    *(Hook("torch.autograd:_enable_profiler" + kind, "", "profiler", before=_capture.yields,
+           after=_capture.begins) for kind in ("", "_legacy")),
+    *(Hook("torch.autograd:_disable_profiler" + kind, "", "profiler", after=_capture.ends)
       for kind in ("", "_legacy")),
 )
 
 if _tensor := getattr(sys.modules["torch"], "Tensor", None):
     _core.layers_start(_tensor, _paths, _may_sample, _may_mark)
+_capture.start_torch()
 _look_for_devices()
 _look_for_profiler()
