@@ -103,7 +103,7 @@ static const struct cli_option options[] = {
     {.name = "output",
      .letter = 'o',
      .argument = "RUN",
-     .help = "the directory to make (default: stepscope-runs/NAME)",
+     .help = "the directory to create (default: stepscope-runs/NAME)",
      .value = &output},
     {0},
 };
@@ -112,10 +112,10 @@ const struct command cmd_import = {
     .name = "import",
     .summary = "import traces of another profiler as a run",
     .operands = "TRACE...",
-    .details = "Makes a run from a trace of torch.profiler (.json, .json.gz), TensorFlow's or\n"
-               "JAX's profiler (.xplane.pb), so that every command can read it: its steps, their\n"
-               "stages, and what the devices did. Several traces are the ranks of one job. A\n"
-               "damaged trace leaves nothing behind.\n",
+    .details = "Creates a run from a trace of torch.profiler (.json, .json.gz) or TensorFlow's\n"
+               "or JAX's profiler (.xplane.pb), so that every command can read it: its steps,\n"
+               "their stages, and what the devices did. Several traces are the ranks of one job.\n"
+               "A damaged trace leaves nothing behind.\n",
     .options = options,
     .fewest = 1,
     .most = 4096,

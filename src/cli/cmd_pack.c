@@ -86,10 +86,10 @@ const struct command cmd_pack = {
     .name = "pack",
     .summary = "compress runs on disk, with nothing lost",
     .operands = "RUN...",
-    .details = "Packs the files of runs that have ended and says what they take now, and what\n"
-               "they took. 'stepscope run' packs by itself; this is for older runs. Nothing is\n"
-               "lost: a packed run reads the same, and --unpack makes the same bytes of it, as\n"
-               "older versions of stepscope need them. RUN is the name of a run or its\n"
+    .details = "Compresses the files of runs that have ended and prints their size before and\n"
+               "after. 'stepscope run' packs each run when it ends; use this for older ones.\n"
+               "Nothing is lost: a packed run reads the same, and --unpack restores the same\n"
+               "bytes, which older versions of stepscope need. RUN is the name of a run or its\n"
                "beginning, latest, latest~1 or a directory.\n",
     .options = options,
     .fewest = 1,

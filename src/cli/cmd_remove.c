@@ -208,8 +208,8 @@ const struct command cmd_remove = {
     .summary = "remove runs from disk",
     .operands = "[RUN...]",
     .details = "Removes the directories of runs, after asking. RUN is the name of a run or its\n"
-               "beginning, latest, latest~1 or a directory. Of several runs with one name it is\n"
-               "the newest. A run that is still being recorded is never removed.\n",
+               "beginning, latest, latest~1 or a directory; if several runs share a name, the\n"
+               "newest. A run that is still being recorded is never removed.\n",
     .options = options,
     .fewest = 0,
     .most = MANY,

@@ -85,15 +85,15 @@ static int run(struct console *console, int count, char **words)
 static const struct cli_option options[] = {
     {.name = "batch",
      .argument = "SIZES",
-     .help = "batch sizes, as 16,32,64, to put in place of {}",
+     .help = "batch sizes such as 16,32,64, put in place of {}",
      .value = &batch},
     {.name = "values",
      .argument = "VALUES",
-     .help = "values, as 0,2,4 for {} or name=0,2,4 for {name}",
+     .help = "0,2,4 for {}, or name=0,2,4 for {name}",
      .take = take_values},
     {.name = "threads",
      .argument = "COUNTS",
-     .help = "values of OMP_NUM_THREADS, as 1,2,4",
+     .help = "values of OMP_NUM_THREADS, such as 1,2,4",
      .value = &threads},
     EXPERIMENT_OPTIONS,
     {0},
@@ -103,9 +103,9 @@ const struct command cmd_sweep = {
     .name = "sweep",
     .summary = "find the fastest value of a parameter by trying them in turns",
     .operands = "[--] COMMAND ...",
-    .details = "Starts the command once for each value, lets the trainings run by turns, a\n"
-               "moment each, and compares their throughput. The trainings are thrown away:\n"
-               "what they write goes into a copy in memory. For example:\n"
+    .details = "Starts one training per value, alternates between them every few moments, and\n"
+               "compares their throughput. The trainings are discarded: files that they write\n"
+               "go to a copy in memory. For example:\n"
                "  stepscope sweep --batch 16,32,64 -- python train.py --batch-size {}\n"
                "  stepscope sweep --values workers=0,2,4 -- python train.py -w {workers}\n"
                "  stepscope sweep --threads 1,2,4 -- python train.py\n",

@@ -84,7 +84,7 @@ static const struct cli_option options[] = {
      .argument = "LIST",
      .help = "threads=N, malloc, omp-passive, env:NAME=VALUE",
      .value = &what},
-    {.name = "fix", .help = "then run the command with what won", .is_given = &fix},
+    {.name = "fix", .help = "then run the command with the best change", .is_given = &fix},
     EXPERIMENT_OPTIONS,
     {0},
 };
@@ -93,13 +93,13 @@ const struct command cmd_try = {
     .name = "try",
     .summary = "measure what a change of the environment would gain",
     .operands = "[--] COMMAND ...",
-    .details = "Runs the command as it is and with each change, by turns, a moment each, and\n"
-               "says what each gains. The trainings are thrown away: what they write goes\n"
-               "into a copy in memory. For example:\n"
+    .details = "Runs the command unchanged and with each change, alternating between them every\n"
+               "few moments, and measures what each change saves. The trainings are discarded:\n"
+               "files that they write go to a copy in memory. For example:\n"
                "  stepscope try --what threads=1,malloc,omp-passive -- python train.py\n"
                "  stepscope try --fix --what env:TF_ENABLE_ONEDNN_OPTS=0 -- python train.py\n"
-               "With --fix the command is then run and recorded with the change that gains\n"
-               "most, if one certainly does.\n",
+               "With --fix, the command is then run and recorded with the change that saves\n"
+               "most, if one is significant.\n",
     .options = options,
     .fewest = 1,
     .most = INT_MAX,

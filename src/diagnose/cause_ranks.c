@@ -137,7 +137,7 @@ static void find_straggler(struct diagnosis_input *input)
                    ss_stage_text((unsigned)rank->stage),
                    units_duration(stage, (int64_t)rank->stage_ns),
                    units_duration(usual, (int64_t)rank->stage_usual_ns));
-    cause_more(finding->evidence, "; its own work takes %s a step, without communication",
+    cause_more(finding->evidence, "; its own work takes %s per step, without communication",
                units_duration(own, (int64_t)rank->own_ns));
     cause_text(finding->check,
                "swap its machine or its data with another rank: does the delay move along?");

@@ -9,7 +9,7 @@
 #include "render/table.h"
 #include "render/units.h"
 
-enum { NAME_WANTED = 12, COMMAND_MOST = 40, DATE_SIZE = 32, YEAR_S = 31556952 };
+enum { NAME_MOST = 22, COMMAND_MOST = 40, DATE_SIZE = 32, YEAR_S = 31556952 };
 
 /* "11-19 01:43"; of a run that is older than half a year "2025-11-19". */
 static const char *date_text(char out[DATE_SIZE], int64_t created_s)
@@ -62,6 +62,18 @@ static void add_row(struct table *table, const struct list_row *row)
     end_cell(table, row);
 }
 
+/* Runs are called by their names: other columns give way first. */
+static size_t name_width(const struct list_row *rows, size_t count)
+{
+    size_t widest = 0;
+
+    for (size_t i = 0; i < count; i++) {
+        const size_t width = strlen(rows[i].entry->name);
+        widest = width > widest ? width : widest;
+    }
+    return widest < NAME_MOST ? widest : NAME_MOST;
+}
+
 void list_runs_text(struct sink *out, const struct list_row *rows, size_t count,
                     const struct style *style)
 {
@@ -71,7 +83,7 @@ void list_runs_text(struct sink *out, const struct list_row *rows, size_t count,
     page_init(&page, out);
     page.columns = style->columns;
     table_init(&table);
-    table.text_wanted = NAME_WANTED;
+    table.text_wanted = name_width(rows, count);
     table_column(&table, "date", TABLE_NUMBER);
     table_column(&table, "name", TABLE_TEXT);
     table_optional(&table, "command", TABLE_TEXT, 3);

@@ -78,7 +78,7 @@ static void epochs(struct report *report, size_t most, const char *whose)
         table_optional(&table, "of steps", TABLE_NUMBER, 3);
     }
     table_column(&table, "steps", TABLE_NUMBER);
-    table_column(&table, "a step", TABLE_NUMBER);
+    table_column(&table, "per step", TABLE_NUMBER);
     for (size_t i = loop->epoch_count - shown; i < loop->epoch_count; i++)
         epoch_row(&table, &loop->epochs[i], scale, step, found.evaluates);
     table_print(&table, &report->page, report->style);
@@ -115,7 +115,7 @@ void report_loop_parts(struct report *report)
     table_column(&table, "part", TABLE_NUMBER);
     table_column(&table, "steps", TABLE_NUMBER);
     table_column(&table, "steps took", TABLE_NUMBER);
-    table_column(&table, "a step", TABLE_NUMBER);
+    table_column(&table, "per step", TABLE_NUMBER);
     for (size_t i = loop->part_count - shown; i < loop->part_count; i++) {
         const struct snap_part *part = &loop->part[i];
         table_cell(&table, "%" PRId64, part->number);

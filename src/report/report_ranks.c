@@ -72,7 +72,7 @@ void report_ranks(struct report *report)
 
     if (job->rank_count > 1 && blame->steps > 0) {
         const struct scale scale = scale_for(blame->own_p50_ns, blame->step_ns);
-        report_title(report, "Ranks: %zu on %zu host%s, compared in %zu steps; times are %s a step",
+        report_title(report, "Ranks: %zu on %zu host%s, compared in %zu steps; times in %s per step",
                      job->rank_count, job->hosts, job->hosts == 1 ? "" : "s", blame->steps,
                      scale.unit.name);
         say_job(report, blame, scale);

@@ -170,13 +170,13 @@ Options:
 IMPORT_HELP = """\
 Usage: stepscope import [OPTIONS] TRACE...
 
-Makes a run from a trace of torch.profiler (.json, .json.gz), TensorFlow's or
-JAX's profiler (.xplane.pb), so that every command can read it: its steps, their
-stages, and what the devices did. Several traces are the ranks of one job. A
-damaged trace leaves nothing behind.
+Creates a run from a trace of torch.profiler (.json, .json.gz) or TensorFlow's
+or JAX's profiler (.xplane.pb), so that every command can read it: its steps,
+their stages, and what the devices did. Several traces are the ranks of one job.
+A damaged trace leaves nothing behind.
 
 Options:
-  -o, --output RUN    the directory to make (default: stepscope-runs/NAME)
+  -o, --output RUN    the directory to create (default: stepscope-runs/NAME)
   -h, --help          print this text
 """
 
@@ -238,20 +238,20 @@ if "perfetto" not in stepscope("export", "?", "x", "y").stderr:  # built without
 TRY_HELP = """\
 Usage: stepscope try [OPTIONS] [--] COMMAND ...
 
-Runs the command as it is and with each change, by turns, a moment each, and
-says what each gains. The trainings are thrown away: what they write goes
-into a copy in memory. For example:
+Runs the command unchanged and with each change, alternating between them every
+few moments, and measures what each change saves. The trainings are discarded:
+files that they write go to a copy in memory. For example:
   stepscope try --what threads=1,malloc,omp-passive -- python train.py
   stepscope try --fix --what env:TF_ENABLE_ONEDNN_OPTS=0 -- python train.py
-With --fix the command is then run and recorded with the change that gains
-most, if one certainly does.
+With --fix, the command is then run and recorded with the change that saves
+most, if one is significant.
 
 Options:
       --what LIST          threads=N, malloc, omp-passive, env:NAME=VALUE
-      --fix                then run the command with what won
-      --precision PERCENT  stop when results are known that well (default: 3%)
+      --fix                then run the command with the best change
+      --precision PERCENT  stop at this precision (default: 3%)
       --max-time T         stop after 30s, 5m or 1h (default: 5m)
-      --serial             one training after the other, in two rounds
+      --serial             one training at a time, in two rounds
       --unprotected        let the script change files
       --dir DIR            keep runs in DIR (default: stepscope-runs)
       --json               print JSON
@@ -261,20 +261,20 @@ Options:
 SWEEP_HELP = """\
 Usage: stepscope sweep [OPTIONS] [--] COMMAND ...
 
-Starts the command once for each value, lets the trainings run by turns, a
-moment each, and compares their throughput. The trainings are thrown away:
-what they write goes into a copy in memory. For example:
+Starts one training per value, alternates between them every few moments, and
+compares their throughput. The trainings are discarded: files that they write
+go to a copy in memory. For example:
   stepscope sweep --batch 16,32,64 -- python train.py --batch-size {}
   stepscope sweep --values workers=0,2,4 -- python train.py -w {workers}
   stepscope sweep --threads 1,2,4 -- python train.py
 
 Options:
-      --batch SIZES        batch sizes, as 16,32,64, to put in place of {}
-      --values VALUES      values, as 0,2,4 for {} or name=0,2,4 for {name}
-      --threads COUNTS     values of OMP_NUM_THREADS, as 1,2,4
-      --precision PERCENT  stop when results are known that well (default: 3%)
+      --batch SIZES        batch sizes such as 16,32,64, put in place of {}
+      --values VALUES      0,2,4 for {}, or name=0,2,4 for {name}
+      --threads COUNTS     values of OMP_NUM_THREADS, such as 1,2,4
+      --precision PERCENT  stop at this precision (default: 3%)
       --max-time T         stop after 30s, 5m or 1h (default: 5m)
-      --serial             one training after the other, in two rounds
+      --serial             one training at a time, in two rounds
       --unprotected        let the script change files
       --dir DIR            keep runs in DIR (default: stepscope-runs)
       --json               print JSON
@@ -308,8 +308,8 @@ REMOVE_HELP = """\
 Usage: stepscope remove [OPTIONS] [RUN...]
 
 Removes the directories of runs, after asking. RUN is the name of a run or its
-beginning, latest, latest~1 or a directory. Of several runs with one name it is
-the newest. A run that is still being recorded is never removed.
+beginning, latest, latest~1 or a directory; if several runs share a name, the
+newest. A run that is still being recorded is never removed.
 
 Options:
       --older T       all runs older than T, such as 30d
@@ -321,10 +321,10 @@ Options:
 PACK_HELP = """\
 Usage: stepscope pack [OPTIONS] RUN...
 
-Packs the files of runs that have ended and says what they take now, and what
-they took. 'stepscope run' packs by itself; this is for older runs. Nothing is
-lost: a packed run reads the same, and --unpack makes the same bytes of it, as
-older versions of stepscope need them. RUN is the name of a run or its
+Compresses the files of runs that have ended and prints their size before and
+after. 'stepscope run' packs each run when it ends; use this for older ones.
+Nothing is lost: a packed run reads the same, and --unpack restores the same
+bytes, which older versions of stepscope need. RUN is the name of a run or its
 beginning, latest, latest~1 or a directory.
 
 Options:

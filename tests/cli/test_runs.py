@@ -127,11 +127,18 @@ class Listed(RunsTest):
         env = {**os.environ, "COLUMNS": "80", "TZ": "UTC"}
         lines = self.check(["list"], FINE, stderr="", env=env).stdout.splitlines()
         self.assertTrue(all(len(line) <= 80 for line in lines), lines)
-        self.assertEqual(lines[0].split(), "date name steps median samples/s verdict size end".split())
-        self.assertRegex(lines[1], r"^\S+ +00:00 crashed +- +- +- -  +\d+ KB exit 1$")
-        self.assertRegex(lines[2], r"^\S+ +00:00 a-name\S+\.\.\. +100 2\.50 ms +640 input-bound +\d+ KB exit 1$")
+        self.assertEqual(lines[0].split(), "date name steps median samples/s verdict end".split())
+        self.assertRegex(lines[1], r"^\S+ +00:00 crashed +- +- +- -  +exit 1$")
+        self.assertRegex(lines[2], r"^\S+ +00:00 a-name-that-is-\S+\.\.\. +100 2\.50 ms +640 input-bound +exit 1$")
         wide = self.check(["list"], FINE, env={**env, "COLUMNS": "140"}).stdout
         self.assertIn("python tape.py", wide)
+
+    def test_a_name_of_twenty_letters_is_shown_whole(self):
+        self.record("baseline-with-cache1", 1)
+        self.record("baseline-with-cache2", 2)
+        lines = self.check(["list"], FINE, env={**os.environ, "COLUMNS": "80"}).stdout.splitlines()
+        self.assertEqual([line.split()[2] for line in lines[1:]],
+                         ["baseline-with-cache2", "baseline-with-cache1"])
 
     def test_runs_without_a_result_are_read(self):
         self.record("tape", 1, has_result=False)
