@@ -27,7 +27,9 @@ static void print_words(struct page *page, const struct finding_kind *kind)
 
 static void print_given(struct page *page, const struct finding_kind *kind)
 {
-    buf_printf(&page->value, "that of the framework: %s", kind->given);
+    buf_add_text(&page->value, "the report names the calls of your framework");
+    if (strcmp(kind->given, "always") != 0)
+        buf_printf(&page->value, ", %s", kind->given);
     page_field(page, "Advice");
     for (int i = 0; i < FINDING_CASES_MOST && kind->cases[i].when; i++) {
         buf_printf(&page->value, "if %s", kind->cases[i].when);

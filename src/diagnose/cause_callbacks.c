@@ -265,11 +265,11 @@ const struct finding_kind finding_callback_bound = {
             [FRAMEWORK_JAX] =
                 "call it every 50 steps (if step % 50 == 0), with the results of the previous step, which are ready",
         },
-    .given = "where it is called in steps",
-    .cases = {{"it is called outside steps", NULL,
+    .given = "where the callback is called in steps",
+    .cases = {{"the callback is called outside steps", NULL,
                "run it every few epochs, on less data, or in another thread"},
-              {"it is called every 25 steps or more rarely", NULL,
-               "do less in it, call it more rarely, or do its work in another thread"}},
+              {"the callback is called every 25 steps or less often", NULL,
+               "do less in it, call it less often, or do its work in another thread"}},
     .meaning =
         "A callback takes a noticeable part of the steps, or of the time outside them: at the end of epochs, before the first step.",
     .computed =

@@ -220,7 +220,7 @@ const struct finding_kind finding_cpu_oversubscribed = {
                 "fewer workers, and fewer threads (set before the first operation): tf.config.threading.set_intra_op_parallelism_threads(N), set_inter_op_parallelism_threads(1); OMP_NUM_THREADS=1 for numpy",
             [FRAMEWORK_JAX] = "fewer workers, and one numpy thread in each: OMP_NUM_THREADS=1",
         },
-    .given = "where OMP_NUM_THREADS is not 1 already",
+    .given = "where OMP_NUM_THREADS is not already 1",
     .cases =
         {{"OMP_NUM_THREADS is 1 already", has_one_thread,
           "fewer workers and processes than cores: each has one compute thread already (OMP_NUM_THREADS=1)"},

@@ -205,8 +205,8 @@ const struct finding_kind finding_eval_heavy = {
             [FRAMEWORK_JAX] =
                 "evaluate every 5 epochs, on fewer or larger batches, in a function that jax.jit compiles",
         },
-    .given = "where no callback has half of the evaluation",
-    .cases = {{"a callback has half of it: do less in that", NULL, NULL}},
+    .given = "where no callback takes half of the evaluation",
+    .cases = {{"a callback takes half of it: do less in that callback", NULL, NULL}},
     .meaning = "Evaluation (validation) takes a large part of the loop's time.",
     .computed =
         "The segment eval, and evaluation inside callbacks: reported at 5 % of the loop or more, a warning at 10 %. "
@@ -233,8 +233,8 @@ const struct finding_kind finding_checkpoint_heavy = {
                 "save less often, or save less: ModelCheckpoint(save_weights_only=True, save_best_only=True), save_freq= with a number of batches",
             [FRAMEWORK_JAX] = "save less often, or asynchronously: ocp.AsyncCheckpointer of orbax",
         },
-    .given = "where no callback has half of the saving",
-    .cases = {{"a callback has half of it: do less in that", NULL, NULL}},
+    .given = "where no callback takes half of the saving",
+    .cases = {{"a callback takes half of it: do less in that callback", NULL, NULL}},
     .meaning = "Saving the model takes a large part of the loop's time.",
     .computed =
         "The segment checkpoint, and saving inside callbacks: reported at 5 % of the loop or more, a warning at 10 %.",
@@ -262,7 +262,7 @@ const struct finding_kind finding_setup_heavy = {
                 "one long dataset: dataset.repeat() and fit(steps_per_epoch=N), so that iterators are created once; in a custom loop, call iter(dataset) outside it",
             [FRAMEWORK_JAX] = "create the iterator once and keep it: iter() outside the loop",
         },
-    .given = "where workers are started again and again, or it is not PyTorch",
+    .given = "where workers are restarted again and again, or the framework is not PyTorch",
     .cases = {{"PyTorch without workers", has_no_workers,
                "create the iterator once: no iter(loader) or next(iter(loader)) inside the loop"}},
     .meaning =

@@ -363,19 +363,19 @@ const struct finding_kind finding_input_bound = {
             [FRAMEWORK_JAX] =
                 "fetch the next batch in another thread while this one trains (a grain DataLoader with one worker per idle core, worker_count=; tf.data with .prefetch(2))",
         },
-    .given = "where it is not known how batches are made",
+    .given = "where it is unknown how batches are made",
     .cases =
-        {{"workers make them, cores are idle, and the wait is for the making: more workers", NULL,
-          NULL},
-         {"workers make them, and the wait is for handing over or for the turn: about that", NULL,
-          NULL},
-         {"workers make them, and no core is idle: cheaper batches, or less to hand over", NULL,
-          NULL},
-         {"a DataLoader without workers makes them in 5 ms or more, and workers would take away half of the wait: workers",
+        {{"workers make them, cores are idle, and the loop waits for a batch to be made: more workers",
           NULL, NULL},
-         {"a DataLoader without workers, and workers would not: each batch in one piece", NULL,
-          NULL},
-         {"a pipeline of tf.data, or what fit() was given, is known: what it lacks", NULL, NULL}},
+         {"workers make them, and the loop waits for the handover or for the batch whose turn it is: advice on that",
+          NULL, NULL},
+         {"workers make them, and no core is idle: cheaper batches, or less data to hand over",
+          NULL, NULL},
+         {"a DataLoader without workers takes at least 5 ms per batch, and workers would remove half of the wait: workers",
+          NULL, NULL},
+         {"a DataLoader without workers, and workers would not help: fetch each batch in one piece",
+          NULL, NULL},
+         {"a tf.data pipeline, or the input of fit(), is known: what it is missing", NULL, NULL}},
     .meaning = "The loop has nothing to train on while it waits for the next batch: "
                "the device, or the cores that compute, are idle.",
     .computed =
@@ -386,7 +386,7 @@ const struct finding_kind finding_input_bound = {
         "where a call fetches several batches it may have computed while it waited, and the share is an upper bound. "
         "Batches made by a generator or iterator of the script are estimated from stack samples taken in no stage while the loop was getting its next item. "
         "With workers, a wait is for the batch to be made, for its turn (later ones are ready, but batches are delivered in order), or for the handover. "
-        "More workers are advised only where the making is what the loop waits for and cores are idle; what a step would take with them includes the handover, and is given only if a replay of the recorded times reproduces the step within 5 %.",
+        "More workers are advised only where the loop waits for batches to be made and cores are idle; the predicted step time includes the handover, and is given only if a replay of the recorded times reproduces the step within 5 %.",
     .fixes =
         "More workers, a longer queue (prefetch), cheaper preprocessing, a faster format or disk, data kept in memory. "
         "More workers than idle cores make it worse.",

@@ -387,7 +387,7 @@ const struct finding_kind finding_user_code = {
          {"on a device", ENDS_ON_DEVICE}},
     .advice =
         "do it less often (every 50 steps), vectorised over the whole batch, or in a background thread",
-    .given = "where samples do not say what the code does",
+    .given = "where stack samples do not show what the code does",
     .cases =
         {{"it writes logs or metrics", NULL,
           "log less often (every 50 steps), or hand the values to a background thread, such as logging.handlers.QueueHandler"},
@@ -428,7 +428,7 @@ const struct finding_kind finding_instrument_more = {
                 "name its parts: with stepscope.stage(\"data\"): or with stepscope.span(\"name\"): around the calls; "
                 "inside jax.jit only its tracing is seen",
         },
-    .given = "always: what the time goes into is unknown",
+    .given = "always",
     .meaning =
         "Part of the step is unexplained: it is outside any span, and no stack samples point to a line.",
     .computed =
