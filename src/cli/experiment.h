@@ -15,14 +15,14 @@ extern struct experiment_options experiment_options;
 #define EXPERIMENT_OPTIONS                                                                         \
     {.name = "precision",                                                                          \
      .argument = "PERCENT",                                                                        \
-     .help = "stop at this precision (default: 3%)",                                \
+     .help = "stop at this precision (default: 3%)",                                               \
      .value = &experiment_options.precision},                                                      \
         {.name = "max-time",                                                                       \
          .argument = "T",                                                                          \
          .help = "stop after " DURATION_EXAMPLES " (default: 5m)",                                 \
          .value = &experiment_options.max_time},                                                   \
         {.name = "serial",                                                                         \
-         .help = "one training at a time, in two rounds",                                    \
+         .help = "one training at a time, in two rounds",                                          \
          .is_given = &experiment_options.serial},                                                  \
         {.name = "unprotected",                                                                    \
          .help = "let the script change files",                                                    \
