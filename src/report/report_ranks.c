@@ -72,9 +72,9 @@ void report_ranks(struct report *report)
 
     if (job->rank_count > 1 && blame->steps > 0) {
         const struct scale scale = scale_for(blame->own_p50_ns, blame->step_ns);
-        report_title(report, "Ranks: %zu on %zu host%s, compared in %zu steps; times in %s per step",
-                     job->rank_count, job->hosts, job->hosts == 1 ? "" : "s", blame->steps,
-                     scale.unit.name);
+        report_title(
+            report, "Ranks: %zu on %zu host%s, compared in %zu steps; times in %s per step",
+            job->rank_count, job->hosts, job->hosts == 1 ? "" : "s", blame->steps, scale.unit.name);
         say_job(report, blame, scale);
         table_init(&table);
         table_column(&table, "rank", TABLE_NUMBER);
