@@ -24,6 +24,7 @@ static const char *const names[RISKY_CALLS] = {
     [RISKY_MEMFD] = "memfd_create",
     [RISKY_MADVISE] = "madvise",
     [RISKY_SOCKET] = "socket",
+    [RISKY_SOCKET_PAIR] = "socketpair",
     [RISKY_WRITEBACK] = "sync_file_range",
 };
 
@@ -40,7 +41,7 @@ static void make_call(enum risky_call call)
 {
     int there = 0, here = 0;
     struct iovec from = {&there, sizeof there}, to = {&here, sizeof here};
-    int fd;
+    int fd, ends[2];
 
     switch (call) {
     case RISKY_OWN_MEMORY:
@@ -62,6 +63,12 @@ static void make_call(enum risky_call call)
         fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
         if (fd >= 0)
             close(fd);
+        break;
+    case RISKY_SOCKET_PAIR:
+        if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) == 0) {
+            close(ends[0]);
+            close(ends[1]);
+        }
         break;
     case RISKY_WRITEBACK:
         (void)sync_file_range(-1, 0, 1, SYNC_FILE_RANGE_WRITE);
@@ -134,12 +141,13 @@ void risky_calls_try(void)
 
 static unsigned read_environment(void)
 {
-    const char *const text = secure_getenv(VARIABLE);
+    const char *text = secure_getenv(VARIABLE);
     unsigned found = 0;
 
-    for (unsigned call = 0; text && call < RISKY_CALLS; call++)
-        if (strstr(text, names[call]))
-            found |= 1u << call;
+    for (size_t size; text && (size = strcspn(text, ",")) > 0; text += size + (text[size] == ','))
+        for (unsigned call = 0; call < RISKY_CALLS; call++)
+            if (strlen(names[call]) == size && memcmp(text, names[call], size) == 0)
+                found |= 1u << call;
     return found;
 }
 

@@ -11,7 +11,8 @@ enum risky_call {
     RISKY_FALLOCATE,
     RISKY_MEMFD,
     RISKY_MADVISE,
-    RISKY_SOCKET,    /* of AF_UNIX */
+    RISKY_SOCKET, /* of AF_UNIX */
+    RISKY_SOCKET_PAIR,
     RISKY_WRITEBACK, /* sync_file_range(), posix_fadvise() */
     RISKY_CALLS
 };

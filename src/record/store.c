@@ -141,25 +141,42 @@ static void count_records(struct given_up *out, const unsigned char *base,
     }
 }
 
-static void add_given_up(struct ss_file_header *header, const struct given_up *more)
+/* `sign` is 1, or -1 to take it back. */
+static void add_given_up(struct ss_file_header *header, const struct given_up *more, int sign)
 {
-    header->reused_records += more->records;
-    header->reused_segments++;
+    const uint64_t times = (uint64_t)sign; /* sums go round */
+    header->reused_records += more->records * times;
+    header->reused_segments += times;
     for (unsigned i = 0; i < SS_STAGE_SLOTS; i++)
-        header->reused_by_stage[i] += more->by_stage[i];
+        header->reused_by_stage[i] += more->by_stage[i] * times;
 }
 
-/* Counts what a segment holds, and zeroes it; false: it cannot be done now. */
-static bool empty(struct store *store, struct segment *segment, uint8_t (*stage_of)(uint16_t name),
-                  struct given_up *counts)
+/* There is nothing in its memory any more: all is in the file. */
+static bool empty_in_file(struct store *store, struct segment *segment,
+                          uint8_t (*stage_of)(uint16_t name))
 {
-    if (store->memory) { /* there is nothing in it any more: all is in the file */
-        bool read = mirror_read(store, segment, segment->base);
-        count_records(counts, segment->base, stage_of);
-        memset(segment->base, 0, SS_SEGMENT_BYTES);
-        return read && mirror_clear(store, segment) == SS_E_OK;
-    }
-    count_records(counts, segment->base, stage_of);
+    struct given_up counts;
+    bool done = mirror_read(store, segment, segment->base);
+    count_records(&counts, segment->base, stage_of);
+    memset(segment->base, 0, SS_SEGMENT_BYTES);
+    if (!done)
+        return false;
+    add_given_up(store->header, &counts, 1);
+    done = mirror_clear(store, segment) == SS_E_OK;
+    if (!done)
+        add_given_up(store->header, &counts, -1);
+    return done;
+}
+
+/* Zeroes a segment, and counts what it held before it does so: a process that is killed in between
+ * has counted too much, not given up records uncounted. False: it cannot be done now. */
+static bool empty(struct store *store, struct segment *segment, uint8_t (*stage_of)(uint16_t name))
+{
+    if (store->memory)
+        return empty_in_file(store, segment, stage_of);
+    struct given_up counts;
+    count_records(&counts, segment->base, stage_of);
+    add_given_up(store->header, &counts, 1);
     struct ss_segment_header *header = (struct ss_segment_header *)(void *)segment->base;
     __atomic_store_n(&header->lease, 0, __ATOMIC_SEQ_CST); /* before any byte of it changes */
     memset(segment->base, 0, SS_SEGMENT_BYTES);
@@ -181,9 +198,7 @@ static struct segment *give_up_oldest(struct store *store, uint8_t (*stage_of)(u
     if (!segment || segment == store->write_next ||
         (!segment->base && store_file_map(store, segment) != SS_E_OK))
         return NULL;
-    /* Counted before: a process killed in between would have given up records uncounted. */
-    struct given_up counts;
-    if (!empty(store, segment, stage_of, &counts))
+    if (!empty(store, segment, stage_of))
         return NULL;
     *(before ? &before->next : &store->sealed_first) = segment->next;
     if (store->sealed_last == segment)
@@ -192,7 +207,6 @@ static struct segment *give_up_oldest(struct store *store, uint8_t (*stage_of)(u
         store->evict_next = segment->next;
     if (segment->sealed_ns >= 0) /* not yet evicted: see store_evict() */
         store->unevicted--;
-    add_given_up(store->header, &counts);
     return segment;
 }
 

@@ -9,6 +9,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/risky_calls.h"
 #include "supervise/descriptors.h"
 #include "supervise/gpus.h"
 #include "supervise/held_process.h"
@@ -192,7 +193,8 @@ enum guard_end guard_follow(struct job *job, void (*work)(void *context), void *
     int news[2] = {-1, -1}, print[2] = {-1, -1};
     pid_t worker = -1;
 
-    if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, news) == 0 && open_relay(print))
+    if (!risky_call_kills(RISKY_SOCKET_PAIR) &&
+        socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, news) == 0 && open_relay(print))
         worker = fork();
     if (worker == 0)
         be_worker(job, news[1], print[1], work, context);

@@ -10,6 +10,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/risky_calls.h"
 #include "supervise/descriptors.h"
 
 void signals_block(struct signals *signals)
@@ -112,7 +113,8 @@ void signal_witness_start(struct signal_witness *witness)
     int ends[2];
 
     *witness = (struct signal_witness){.fd = -1};
-    if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) < 0)
+    if (risky_call_kills(RISKY_SOCKET_PAIR) ||
+        socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) < 0)
         return;
     witness->pid = fork();
     if (witness->pid == 0) {

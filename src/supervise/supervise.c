@@ -103,10 +103,11 @@ static void guard(struct supervisor *s)
                      s->place.shown);
         break;
     case GUARD_LOST_WORKER:
-        message_tell(s->wish, &s->job, "%s: %s.",
+        message_tell(s->wish, &s->job,
                      s->wish->done && asks_to_end(WTERMSIG(s->job.worker_status))
-                         ? "page not written"
-                         : "the process that sums up was killed",
+                         ? "page not written: %s."
+                         : "the process that sums up was ended by a signal (%s). "
+                           "'stepscope report' shows what was recorded.",
                      strsignal(WTERMSIG(s->job.worker_status)));
         break;
     case GUARD_DONE:

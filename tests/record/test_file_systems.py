@@ -25,9 +25,9 @@ WORST = re.compile(r"status: worst (\d+) us")
 class SupervisedTest(test_faults.FaultTest):
     """The writer below `stepscope run`, which keeps what its process has not copied yet."""
 
-    def start_below(self, folder, *script):
+    def start_below(self, folder, *script, env=None):
         self.run = os.path.join(folder, "latest")
-        return test_faults.Writer(script, self.folder, recording.environment(),
+        return test_faults.Writer(script, self.folder, recording.environment(**(env or {})),
                                   below=[recording.program("stepscope"), "run", "-q", "--dir",
                                          folder, "--"])
 
@@ -138,6 +138,22 @@ class SupervisorKilled(SupervisedTest):
         self.assertIn("50000 spans", writer.finish()[1])
         self.assertEqual(self.account(80000), 0)
         self.assertEqual(self.check_spans(), [(0, 79999)])
+
+
+class KilledAtTheCap(SupervisedTest):
+    @unittest.skipIf(recording.is_sanitized(), "it wants to be the first library")
+    def test_between_giving_up_a_segment_and_what_follows(self):
+        """What was cleared is counted already."""
+        writer = self.start_below(self.folder, "paced:400000", env={
+            "STEPSCOPE_CAP": "2M", "LD_PRELOAD": recording.program("end_at.so"),
+            "END_AT": "cleared", "END_WITH": str(int(signal.SIGKILL))})
+        self.assertEqual(writer.finish()[0], -signal.SIGKILL)
+        found = self.check_spans()
+        missing = found[-1][1] + 1 - sum(last - first + 1 for first, last in found)
+        self.assertGreater(missing, 0)
+        _, lost = recording.stages(self.run)
+        self.assertGreaterEqual(sum(lost.values()), missing)
+        self.assertFalse(recording.info(self.run)["whole"])
 
 
 class Images(SupervisedTest):

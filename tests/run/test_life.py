@@ -127,6 +127,23 @@ class Kills(RunTest):
         self.assertEqual(self.report()["steps"]["count"], 150)
         self.assertNotIn("ended_ns", self.facts("outcome"))
 
+    def test_the_process_that_sums_up_is_killed(self):
+        """The command goes on and is recorded, and a line says what happened."""
+        run, _ = self.start_trainer()
+        latest = self.path("stepscope-runs/latest")
+        wait_until(lambda: any(name.startswith("s-") for name in os.listdir(latest)), "samples")
+        [worker] = [int(name.split("-")[1]) for name in os.listdir(latest)
+                    if name.startswith("s-")]
+        self.assertIn(worker, children_of(run.pid))
+        os.kill(worker, signal.SIGKILL)
+        run.tell("steps 50")
+        run.expect(b"150 steps\n")
+        code, _, said = run.finish()
+        self.assertEqual(code, 0)
+        self.assertIn("the process that sums up was ended by a signal (Killed). "
+                      "'stepscope report' shows what was recorded.", " ".join(said.split()))
+        self.assertEqual(self.report()["steps"]["count"], 150)
+
     def test_the_command_is_killed(self):
         run, command = self.start_trainer()
         os.kill(command, signal.SIGKILL)
