@@ -17,6 +17,7 @@
 #include <unistd.h>
 
 #include "base/files.h"
+#include "experiment/mounts.h"
 
 /* What older headers lack. */
 #ifndef LANDLOCK_ACCESS_FS_REFER
@@ -72,55 +73,28 @@ static bool find_cache(struct buf *out)
     return found;
 }
 
-static bool is_below(const char *path, const char *folder)
+struct below {
+    const char *folder, *dir;
+    struct buf *found;
+};
+
+static int visit_below(void *context, const char *point)
 {
-    const size_t size = strlen(folder);
+    const struct below *const below = context;
 
-    return strcmp(folder, "/") == 0 ||
-           (strncmp(path, folder, size) == 0 && (path[size] == '/' || path[size] == '\0'));
-}
-
-/* The fifth word of a line of mountinfo, in place; blanks and the like are octal in it. */
-static char *mount_point(char *line)
-{
-    char *word = line;
-
-    for (int i = 0; i < 4 && word; i++)
-        if ((word = strchr(word, ' ')))
-            word++;
-    if (!word)
-        return NULL;
-    word[strcspn(word, " \n")] = '\0';
-    char *out = word;
-    for (const char *in = word; *in; out++)
-        if (in[0] == '\\' && strspn(in + 1, "01234567") >= 3) {
-            *out = (char)((in[1] - '0') * 64 + (in[2] - '0') * 8 + (in[3] - '0'));
-            in += 4;
-        } else
-            *out = *in++;
-    *out = '\0';
-    return word;
+    if (!path_is_below(point, below->folder) || strcmp(point, below->folder) == 0 ||
+        path_is_below(point, below->dir))
+        return 0;
+    buf_add_text(below->found, point);
+    return EBUSY;
 }
 
 /* A mount below `folder`, which an overlay would hide. Those below `dir` are put back. */
 static bool find_mount_below(const char *folder, const char *dir, struct buf *out)
 {
-    FILE *const mounts = fopen("/proc/self/mountinfo", "re");
-    char *line = NULL;
-    size_t room = 0;
-    bool found = false;
+    struct below below = {folder, dir, out};
 
-    while (mounts && !found && getline(&line, &room, mounts) > 0) {
-        const char *const point = mount_point(line);
-        found =
-            point && is_below(point, folder) && strcmp(point, folder) != 0 && !is_below(point, dir);
-        if (found)
-            buf_add_text(out, point);
-    }
-    free(line);
-    if (mounts)
-        fclose(mounts);
-    return found;
+    return mounts_each(visit_below, &below) == EBUSY;
 }
 
 static int write_map(const char *name, const char *text)
@@ -221,10 +195,10 @@ static void cover_aside(const struct protect *protect, const char *folder, int f
     struct buf copy = {0}, mounted = {0};
 
     buf_printf(&copy, "%s/" COPY_DIR, dir);
-    if (!is_below(cwd, folder) && !is_below(folder, cwd) && !copy.failed &&
+    if (!path_is_below(cwd, folder) && !path_is_below(folder, cwd) && !copy.failed &&
         !find_mount_below(folder, dir, &mounted) &&
         cover(folder, buf_text(&copy), layer[0], layer[1]) == 0) {
-        if (!is_below(dir, folder) || put_back(fd, dir) == 0)
+        if (!path_is_below(dir, folder) || put_back(fd, dir) == 0)
             buf_add_text(out, folder);
         else
             (void)umount2(folder, MNT_DETACH);
@@ -245,6 +219,20 @@ static void cover_others(const struct protect *protect, int fd, struct copies *c
         cover_aside(protect, buf_text(&tmp), fd, of_tmp, &copies->tmp);
     buf_release(&cache);
     buf_release(&tmp);
+}
+
+/* Landlock forbids to write files, not to change their modes, owners and times. What is to stay
+ * writable has to be a mount. */
+static int freeze_others(const struct protect *protect, int fd, const struct copies *copies)
+{
+    const char *const cwd = buf_text(&protect->cwd), *const dir = buf_text(&protect->dir);
+    const char *const cache = buf_text(&copies->cache), *const tmp = buf_text(&copies->tmp);
+    const char *const kept[] = {cwd, dir, cache, tmp};
+    const bool is_mount = path_is_below(dir, cwd) || (cache[0] && path_is_below(dir, cache)) ||
+                          (tmp[0] && path_is_below(dir, tmp));
+    const int failed = is_mount ? 0 : put_back(fd, dir);
+
+    return failed ? failed : mounts_make_read_only(kept, sizeof kept / sizeof kept[0]);
 }
 
 /* An overlay over "/" is mounted, but cannot be entered. */
@@ -274,10 +262,12 @@ static int overlay(const struct protect *protect, struct copies *copies)
         failed = errno;
     if (!failed)
         failed = cover(cwd, buf_text(&copy), "upper", "work");
-    if (!failed && is_below(dir, cwd))
+    if (!failed && path_is_below(dir, cwd))
         failed = put_back(fd, dir);
     if (!failed)
         cover_others(protect, fd, copies);
+    if (!failed)
+        failed = freeze_others(protect, fd, copies);
     if (!failed)
         failed = enter_copy(cwd, before.st_dev);
     if (fd >= 0)
@@ -372,6 +362,8 @@ int protect_enter(const struct protect *protect)
         set_temporary(protect, &copies);
     if (!failed)
         failed = forbid(protect, &copies);
+    if (!failed && protect->level == PROTECT_REFUSE)
+        failed = metadata_forbid();
     buf_release(&copies.cache);
     buf_release(&copies.tmp);
     return failed;

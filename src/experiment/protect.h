@@ -4,8 +4,9 @@
  * The working directory becomes an overlay whose upper layer is in memory: the training sees what
  * it writes, the files beneath stay as they are. Landlock forbids writes everywhere else but in the
  * directory of the experiment, in /dev and in a TMPDIR of its own: a copy of /var/tmp, as short.
- * Where there can be no overlay Landlock alone makes the first write of the script fail. Network
- * and devices are not protected.
+ * What it does not forbid, to change owners, modes and times, read-only mounts do. Where there can
+ * be no overlay Landlock alone makes the first write of the script fail, and a filter of system
+ * calls such a change. Network and devices are not protected.
  */
 #ifndef EXPERIMENT_PROTECT_H
 #define EXPERIMENT_PROTECT_H

@@ -4,6 +4,7 @@ import json
 import os
 import signal
 import subprocess
+import tempfile
 import unittest
 
 from experiments import DATA, FINE, TRAINER, USAGE, ExperimentTest, tree
@@ -165,6 +166,26 @@ class Safety(SweepTest):
         self.assertFalse(os.path.exists("/tmp/stepscope-sweep-outside"))
         self.assertFalse(os.path.exists(os.path.join(os.path.dirname(self.folder),
                                                      "stepscope-sweep-outside")))
+
+    def test_modes_and_times_of_other_files_stay(self):
+        """Also where there is no copy, and in the copy they can be changed."""
+        with tempfile.NamedTemporaryFile(prefix="stepscope-other-", dir="/tmp") as other:
+            os.utime(other.name, (1, 2))
+            before = os.stat(other.name)
+            script = (f"chmod 777 {other.name}; touch -d @5 {other.name}; chown 1:1 {other.name};"
+                      f" chmod 777 mine; exec {TRAINER} $1 500 0")
+            for folder, word in ((self.folder, "copy"), ("/", "refuse")):
+                done = subprocess.run(
+                    [PROGRAM, "sweep", "--json", "--dir", os.path.join(self.folder, "stepscope-runs"),
+                     "--values", "8,16", "--precision", "20%", "--", "sh", "-c", script, "sh", "{}"],
+                    cwd=folder, env=environment(), stdin=subprocess.DEVNULL,
+                    stdout=subprocess.PIPE, stderr=subprocess.PIPE, check=False, encoding="utf-8")
+                self.assertEqual(json.loads(done.stdout)["protected"], word, done.stderr)
+                after = os.stat(other.name)
+                self.assertEqual((after.st_mode, after.st_mtime, after.st_uid),
+                                 (before.st_mode, before.st_mtime, before.st_uid), word)
+        self.assertNotEqual(os.stat(os.path.join(self.folder, "mine")).st_mode & 0o777, 0o777)
+        self.assert_untouched()
 
     def test_a_socket_in_the_temporary_directory_has_room_for_its_path(self):
         script = ("python3 -c 'import os, socket; socket.socket(socket.AF_UNIX).bind("

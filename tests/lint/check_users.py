@@ -40,6 +40,7 @@ EXCEPTIONS = {
     "src/diagnose/attribution.h": "part of struct diagnosis",
     "src/diagnose/compare_layers.h": "part of struct compare_run",
     "src/experiment/sweep_sum.h": "sums of a sweep, of which its users know the result",
+    "src/experiment/mounts.h": "what is mounted, for the protection of files",
     "src/diagnose/input_pipeline.h": "one of the causes of a slow input",
     "src/diagnose/input_replay.h": "a step with more workers, for the causes of a slow input",
     "src/diagnose/input_work.h": "what makes batches, for the causes of a slow input",
