@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/redact.h"
 #include "base/saturate.h"
 #include "import/kineto_event.h"
 #include "read/array.h"
@@ -156,6 +157,15 @@ static void keep_largest(struct device_rows *rows, size_t first)
         free(rows->items[--rows->count].text);
 }
 
+/* A script names scopes as it likes, with what it has. */
+static struct device_row *add_row(struct device_table *table, const char *name)
+{
+    char safe[PULL_TEXT_BYTES + 1];
+
+    return device_table_add(table, TABLE_OPERATION,
+                            redact_text(name, safe, sizeof safe) ? safe : name);
+}
+
 bool operations_tell(const struct operations *operations, const struct name_set *names,
                      int64_t window, struct device_table *table)
 {
@@ -173,8 +183,7 @@ bool operations_tell(const struct operations *operations, const struct name_set 
     for (size_t i = 0; i < names->count * PASS_COUNT; i++) {
         struct device_row *row = NULL;
         if (sums[i].calls > 0)
-            row = device_table_add(table, TABLE_OPERATION,
-                                   name_set_text(names, (uint32_t)(i / PASS_COUNT)));
+            row = add_row(table, name_set_text(names, (uint32_t)(i / PASS_COUNT)));
         if (!row)
             continue;
         row->number[OPERATION_WINDOW] = window;

@@ -87,6 +87,13 @@ class Windows(ImportTest):
         self.assertEqual(self.left(), [])
         self.assertIsNone(self.recorded(bad)["operations"])
 
+    def test_secrets_in_names_of_scopes_are_hidden(self):
+        trace = traces.Kineto()
+        trace.add("user_annotation", "fetch https://me:hunter2hunter2@host/x", 0, 10)
+        report = self.recorded(trace.write(self.path("trace.json")))
+        self.assertEqual([row["name"] for row in report["operations"]],
+                         ["fetch https://me:***@host/x"])
+
     def test_names_are_strings_of_somebody_else(self):
         trace = traces.Kineto()
         name = "aten::\t\n\\ \x1b[31m" + "x" * 300
