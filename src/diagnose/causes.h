@@ -17,13 +17,16 @@
     "upper bound: what the device computes during that time is no loss, so at most the share of "  \
     "the time in which it is idle, where that is known"
 
+struct operation_list;
+
 struct diagnosis_input {
     const struct snapshot *snapshot;
     const struct ss_run *run;
-    const struct snap_loop *loop;     /* the primary one; NULL: no steps */
-    enum framework framework, loader; /* what trains, and what gives it batches */
-    bool has_few_steps;               /* too few for an interval */
-    bool has_few_waits;               /* for results, of steps enough: shares are estimates */
+    const struct operation_list *operations; /* NULL or empty: not measured */
+    const struct snap_loop *loop;            /* the primary one; NULL: no steps */
+    enum framework framework, loader;        /* what trains, and what gives it batches */
+    bool has_few_steps;                      /* too few for an interval */
+    bool has_few_waits; /* for results, of steps enough: shares are estimates */
     struct diagnosis *out;
 };
 

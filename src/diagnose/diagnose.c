@@ -50,6 +50,8 @@ static const enum finding_id order[] = {
     FINDING_GPU_MEMORY_FULL,
     FINDING_GPU_CLOCKS_HELD,
     FINDING_LATENCY_TAIL,
+    FINDING_DISPATCH_BOUND,
+    FINDING_COPIES_AND_CASTS,
     FINDING_COMPUTE_BOUND,
 };
 _Static_assert(sizeof order / sizeof order[0] == FINDING_COUNT, "");
@@ -206,11 +208,12 @@ static void find_causes(struct diagnosis_input *input)
 }
 
 void diagnose(struct diagnosis *out, const struct snapshot *snapshot, const struct ss_run *run,
-              unsigned hooked)
+              unsigned hooked, const struct operation_list *operations)
 {
     struct snap_loop estimated;
     struct diagnosis_input input = {.snapshot = snapshot,
                                     .run = run,
+                                    .operations = operations,
                                     .loop = snapshot->loop_count ? snapshot->loops : NULL,
                                     .out = out};
 

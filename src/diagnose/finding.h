@@ -12,6 +12,8 @@ enum finding_severity { FINDING_INFO, FINDING_WARN, FINDING_HIGH };
 
 enum { FINDING_TEXT_SIZE = 512, FINDINGS_MOST = 32, UNOBSERVABLE_MOST = 32 };
 
+struct operation_list;
+
 /* What the two ends of a share are. */
 enum share_kind {
     SHARE_INTERVAL, /* of 95 % */
@@ -64,9 +66,10 @@ struct diagnosis {
 };
 
 /* Ranked by what removing the cause saves at least: the lower end of its share. `hooked`: bits of
- * enum hooked_framework, those with an installed hook. */
+ * enum hooked_framework, those with an installed hook. `operations`: NULL or empty, none are known.
+ */
 void diagnose(struct diagnosis *out, const struct snapshot *snapshot, const struct ss_run *run,
-              unsigned hooked);
+              unsigned hooked, const struct operation_list *operations);
 
 /* Part of the time that removing the cause saves, by arithmetic: its share. Of an upper bound only
  * the upper end is known. A finding that is no loss of time (compute-bound, too-few-steps) has

@@ -45,6 +45,8 @@ struct diagnosis_input;
     X(PERIODIC_PAUSE, periodic_pause) \
     X(BIMODAL, bimodal) \
     X(LATENCY_TAIL, latency_tail) \
+    X(DISPATCH_BOUND, dispatch_bound) \
+    X(COPIES_AND_CASTS, copies_and_casts) \
     X(COMPUTE_BOUND, compute_bound) \
     X(TOO_FEW_STEPS, too_few_steps)
 /* clang-format on */

@@ -3,6 +3,7 @@
 #include <math.h>
 #include <stdio.h>
 
+#include "load/operation_list.h"
 #include "report/report_parts.h"
 
 void analysis_make(struct analysis *analysis, const struct snapshot *snapshot, struct ss_run *run,
@@ -13,7 +14,11 @@ void analysis_make(struct analysis *analysis, const struct snapshot *snapshot, s
     analysis->hooks = hooks;
     analysis->snapshot = snapshot;
     analysis->deadline_ns = 0;
-    diagnose(&analysis->diagnosis, snapshot, run, hooks ? hooks->frameworks : 0);
+    struct operation_list operations = {0};
+    const bool is_known = facts && operation_list_load(&operations, facts->path) == 0;
+    diagnose(&analysis->diagnosis, snapshot, run, hooks ? hooks->frameworks : 0,
+             is_known ? &operations : NULL);
+    operation_list_release(&operations);
 }
 
 const char *analysis_verdict(const struct analysis *analysis)

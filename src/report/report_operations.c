@@ -80,7 +80,7 @@ static void say_list(struct report *report, const struct operation_list *list)
                                          per_step(list, list->items[0].self_ns));
     struct table table;
 
-    report_title(report, "Operations, by what they took themselves: %s a step", scale.unit.name);
+    report_title(report, "Operations, by what they took themselves: %s per step", scale.unit.name);
     table_init(&table);
     table_column(&table, "", TABLE_TEXT);
     table_optional(&table, "pass", TABLE_TEXT, 1);

@@ -15,9 +15,11 @@ static pid_t owner; /* a forked child starts at 0 */
 int __real_feed_init(struct feed *feed, struct ss_run *run, const struct run_facts *facts);
 int __wrap_feed_init(struct feed *feed, struct ss_run *run, const struct run_facts *facts);
 void __real_diagnose(struct diagnosis *out, const struct snapshot *snapshot,
-                     const struct ss_run *run, unsigned hooked);
+                     const struct ss_run *run, unsigned hooked,
+                     const struct operation_list *operations);
 void __wrap_diagnose(struct diagnosis *out, const struct snapshot *snapshot,
-                     const struct ss_run *run, unsigned hooked);
+                     const struct ss_run *run, unsigned hooked,
+                     const struct operation_list *operations);
 
 static void count(unsigned *what)
 {
@@ -34,10 +36,11 @@ int __wrap_feed_init(struct feed *feed, struct ss_run *run, const struct run_fac
 }
 
 void __wrap_diagnose(struct diagnosis *out, const struct snapshot *snapshot,
-                     const struct ss_run *run, unsigned hooked)
+                     const struct ss_run *run, unsigned hooked,
+                     const struct operation_list *operations)
 {
     count(&diagnoses);
-    __real_diagnose(out, snapshot, run, hooked);
+    __real_diagnose(out, snapshot, run, hooked, operations);
 }
 
 __attribute__((destructor)) static void say(void)

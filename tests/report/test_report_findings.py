@@ -229,6 +229,54 @@ def numbered(*make, compute=4 * MS, hand=MS / 10, steps=240):
     return runs.process(thread, *workers, names=names)
 
 
+class Operations(FindingsTest):
+    """What a window of PyTorch's profiler has left: rows of pass, calls, us in all and name, of two
+    steps. Forward, backward and optimizer are 5.5 of 5.65 ms."""
+
+    SHARE = 5.5 / 5.65
+    LARGE = (0, 40, 10_000, "aten::addmm"), (1, 80, 20_000, "aten::mm")
+
+    def found(self, *rows):
+        self.count += 1
+        name = "operations-%d" % self.count
+        self.make_run(name, p=train())
+        with open(self.path(name, "operations"), "w", encoding="utf-8") as file:
+            file.write("window\t7\t2\t0\t100000000\t50000000\t9\t1000\tPyTorch\n")
+            for of, calls, micros, text in rows:
+                file.write("operation\t0\t%d\t%d\t%d\t-1\t-1\t%s\n" % (of, calls, micros * 1000,
+                                                                          text))
+        report = json.loads(self.check(["report", "--json", name], FINE).stdout)
+        return {finding["id"]: finding for finding in report["findings"]}
+
+    def test_many_tiny_operations(self):
+        finding = self.found((0, 800, 4000, "aten::add"), (2, 1200, 6000, "aten::mul_"),
+                             (2, 2, 5000, "Optimizer.step#SGD.step"))["dispatch-bound"]
+        self.assertEqual(finding["share_ci"][0], 0)
+        self.assertAlmostEqual(finding["share_ci"][1], 10 / 15 * self.SHARE, delta=0.01)
+        self.assertEqual(finding["severity"], "warn")
+        self.assertIn("a step is 1000 tiny operations", finding["claim"])
+        self.assertIn("1000 of 1000 calls per step take 5.0 us", finding["evidence"])
+        self.assertIn("torch.compile", finding["advice"])
+
+    def test_few_or_large_operations_are_none(self):
+        for rows in ([(0, 300, 1500, "aten::add")],  # 150 per step
+                     [(0, 800, 4000, "aten::add"), *self.LARGE],
+                     [(3, 800, 4000, "aten::add"), (0, 40, 1000, "aten::mm")]):  # makes batches
+            self.assertNotIn("dispatch-bound", self.found(*rows))
+
+    def test_copies_and_casts(self):
+        finding = self.found((0, 10, 4000, "aten::copy_"), (1, 10, 2000, "aten::clone"),
+                             *self.LARGE)["copies-and-casts"]
+        self.assertAlmostEqual(finding["share_ci"][1], 6 / 36 * self.SHARE, delta=0.01)
+        self.assertEqual(finding["severity"], "warn")
+        self.assertIn("10 calls per step", finding["evidence"])
+
+    def test_a_batch_that_is_cast_once_is_none(self):
+        self.assertNotIn("copies-and-casts", self.found((0, 2, 300, "aten::copy_"), *self.LARGE))
+        self.assertNotIn("copies-and-casts",
+                         self.found((3, 2, 9000, "aten::copy_"), *self.LARGE))  # makes batches
+
+
 class Several(FindingsTest):
     """Causes that show only where there are several loops, ranks or threads."""
 

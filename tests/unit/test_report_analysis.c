@@ -13,15 +13,18 @@
 static unsigned diagnoses;
 
 void __real_diagnose(struct diagnosis *out, const struct snapshot *snapshot,
-                     const struct ss_run *run, unsigned hooked);
+                     const struct ss_run *run, unsigned hooked,
+                     const struct operation_list *operations);
 void __wrap_diagnose(struct diagnosis *out, const struct snapshot *snapshot,
-                     const struct ss_run *run, unsigned hooked);
+                     const struct ss_run *run, unsigned hooked,
+                     const struct operation_list *operations);
 
 void __wrap_diagnose(struct diagnosis *out, const struct snapshot *snapshot,
-                     const struct ss_run *run, unsigned hooked)
+                     const struct ss_run *run, unsigned hooked,
+                     const struct operation_list *operations)
 {
     diagnoses++;
-    __real_diagnose(out, snapshot, run, hooked);
+    __real_diagnose(out, snapshot, run, hooked, operations);
 }
 
 static size_t render(const struct analysis *analysis, unsigned form)
