@@ -110,8 +110,21 @@ static bool clears_environment(char *const *words)
     return false;
 }
 
+/* It would be two folders in PYTHONPATH. */
+static bool has_colon(void)
+{
+    struct buf path = {0};
+
+    python_path_find(&path);
+    const bool found = path.size > 0 && strchr(path.data, ':');
+    buf_release(&path);
+    return found;
+}
+
 const char *python_path_hidden_by(char *const *command)
 {
+    if (is_python(command[0]) && has_colon())
+        return "the folder of stepscope has a colon in its path, which Python cannot search";
     if (is_python(command[0]))
         return hidden_by_option(command + 1);
     if (strcmp(base_name(command[0]), "sudo") == 0)

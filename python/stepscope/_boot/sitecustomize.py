@@ -98,7 +98,7 @@ def _boot(own):
 def _go_on():
     """Our folder leaves the path, so that the next one to be found is the one we hide. Without one,
     this raises what the interpreter expects then. Children still find us: PYTHONPATH stays."""
-    here = __file__.replace("\\", "/").rpartition("/")[0]
+    here = __file__.rpartition("/")[0]
     sys.path[:] = [folder for folder in sys.path if folder != here]
     if getattr(sys, "_stepscope_booted", False):
         return  # the one we hide led back to us
