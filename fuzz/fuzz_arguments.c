@@ -7,11 +7,11 @@
 
 #include "base/buf.h"
 #include "base/error.h"
+#include "base/launcher.h"
 #include "base/quantity.h"
 #include "base/run_text.h"
 #include "cli/command.h"
 #include "experiment/variants.h"
-#include "record/run_dir.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
@@ -59,7 +59,7 @@ static void parse_values(const char *word)
 
     demand(!duration_parse(word, &ns) || ns > 0);
     (void)size_parse(word);
-    demand(!tf_config_read(word, &rank, &world) || rank >= 0);
+    demand(!launcher_read_tf_config(word, &rank, &world) || rank >= 0);
     run_name_add(&name, word);
     demand(name.size <= RUN_NAME_MOST);
     buf_release(&name);

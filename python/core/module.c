@@ -50,7 +50,8 @@ static void start_own(const char *parent, const char *name)
     struct ss_error error = {0};
 
     fill_command(argv, words);
-    const struct run_place_wish wish = {parent, name, (char *const *)(void *)words};
+    const struct run_place_wish wish = {
+        .parent = parent, .name = name, .command = (char *const *)(void *)words};
     const int failed = standalone_run_start(&wish, &error);
     if (failed)
         snprintf(reason, sizeof reason, "%s", error.code ? error.message : ss_error_text(failed));

@@ -79,7 +79,7 @@ static bool add(const struct console *console, struct doomed *doomed, char *path
 static int add_named(const struct console *console, struct doomed *doomed, int count, char **words)
 {
     for (int i = 0; i < count; i++) {
-        char *path = run_argument_find(console, words[i]);
+        char *path = run_argument_find_job(console, words[i]);
         if (path && !run_list_is_run(path)) {
             console_error(console, "'%s' is not a run, and nothing was removed.", path);
             free(path);

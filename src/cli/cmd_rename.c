@@ -41,7 +41,7 @@ static int run(struct console *console, int count, char **operands)
         console_error(console, "NAME is %s.", operands[1][0] ? "a name, not a path" : "empty");
         return EXIT_USAGE;
     }
-    char *path = run_argument_find(console, operands[0]);
+    char *path = run_argument_find_job(console, operands[0]);
     const int status = path ? rename_run(console, path, operands[1]) : EXIT_DATA;
     free(path);
     return status;

@@ -1,3 +1,4 @@
+#include <limits.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -6,9 +7,11 @@
 #include "base/quantity.h"
 #include "cli/command.h"
 #include "cli/html_file.h"
+#include "cli/job_argument.h"
 #include "cli/run_argument.h"
 #include "diagnose/finding.h"
 #include "report/report.h"
+#include "report/report_job.h"
 #include "report/report_parts.h"
 
 static bool as_json, as_markdown, epochs, hot, steps, force;
@@ -16,6 +19,7 @@ static const char *deadline, *fail_on, *html;
 static enum finding_id fail_id;
 static double fail_share;
 static bool has_failed;
+static const char *rank_text;
 static int page_status = EXIT_FINE;
 
 /* "10%", "0.1". */
@@ -89,19 +93,29 @@ static int print(struct console *console, const struct analysis *analysis)
     return 0;
 }
 
+/* What is read: a run, which may be a launch of a job. */
+struct wanted {
+    const struct job_view *job; /* NULL: the run is all */
+    int rank;                   /* whose loop comes first; -1: as usual */
+    int64_t deadline_ns;
+};
+
 static int report(struct console *console, struct ss_run *run, const struct run_facts *facts,
-                  int64_t deadline_ns)
+                  const struct wanted *wanted)
 {
     struct step_courses courses = {0};
     struct feed feed;
     struct snapshot *snapshot;
-    int failed = snapshot_run_observed(&feed, run, facts, html ? step_courses_add : NULL, &courses,
-                                       &snapshot);
+    int failed = snapshot_run_of_rank(&feed, run, facts, wanted->rank,
+                                      html ? step_courses_add : NULL, &courses, &snapshot);
 
     if (!failed) {
         struct analysis analysis;
+        if (wanted->job)
+            snapshot_take_job(snapshot, &wanted->job->compared);
         analysis_make(&analysis, snapshot, run, facts, &feed.hooks);
-        analysis.deadline_ns = deadline_ns;
+        analysis.job = wanted->job;
+        analysis.deadline_ns = wanted->deadline_ns;
         const struct html_file file = {.path = html, .force = force};
         if (html)
             page_status = html_file_write(console, &file, &analysis, &courses);
@@ -116,7 +130,7 @@ static int report(struct console *console, struct ss_run *run, const struct run_
     return failed;
 }
 
-static int report_path(struct console *console, const char *path, int64_t deadline_ns)
+static int report_path(struct console *console, const char *path, const struct wanted *wanted)
 {
     struct run_facts facts;
     struct ss_run *run = NULL;
@@ -124,7 +138,7 @@ static int report_path(struct console *console, const char *path, int64_t deadli
 
     if (!failed) {
         run = run_argument_open_recorded(console, &facts);
-        failed = run ? report(console, run, &facts, deadline_ns) : SS_E_NOTRUN;
+        failed = run ? report(console, run, &facts, wanted) : SS_E_NOTRUN;
     }
     if (!failed && (epochs || hot || steps))
         run_argument_say_missing(console, run, path);
@@ -135,6 +149,85 @@ static int report_path(struct console *console, const char *path, int64_t deadli
     if (failed || page_status != EXIT_FINE)
         return failed ? EXIT_DATA : page_status;
     return has_failed ? EXIT_CHECK_FAILED : EXIT_FINE;
+}
+
+/* What is known from parts alone. */
+static int report_alone(struct console *console, const struct job_view *view, const char *path)
+{
+    const struct style style = style_for(STDOUT_FILENO);
+    struct snapshot snapshot = {0};
+    const struct run_facts facts = {.path = (char *)(uintptr_t)path, .exit_code = -1};
+    static struct analysis analysis;
+
+    if (epochs || hot || steps || as_markdown || html) {
+        console_error(
+            console,
+            "'%s' is a job, and no records of its ranks are here: only the text and --json are known.",
+            path);
+        return EXIT_DATA;
+    }
+    snapshot_take_job(&snapshot, &view->compared);
+    analysis.snapshot = &snapshot;
+    analysis.facts = &facts;
+    analysis.job = view;
+    diagnose_job(&analysis.diagnosis, &snapshot);
+    if (as_json)
+        report_json_job_alone(&console->out, &analysis);
+    else
+        report_job_alone(&console->out, &analysis, &style);
+    if (fail_on)
+        look_for_failure(console, &analysis);
+    return has_failed ? EXIT_CHECK_FAILED : EXIT_FINE;
+}
+
+static bool says_where(const struct console *console, const struct job_view *view, int rank)
+{
+    const struct job_rank *row = job_view_rank(view, rank);
+
+    if (!row)
+        console_error(console, "the job has no rank %d. 'stepscope ranks' lists those it has.",
+                      rank);
+    else
+        console_error(console, "the records of rank %d are not here, but in '%s' on %s.", rank,
+                      view->launches[row->launch].path, view->launches[row->launch].host);
+    return false;
+}
+
+static int report_job_path(struct console *console, const char *path, const struct wanted *wanted)
+{
+    struct job_view view = {0};
+    int status = EXIT_DATA;
+
+    if (job_argument_load(console, path, &view)) {
+        char *run = job_argument_run(&view, path, wanted->rank);
+        struct wanted launch = *wanted;
+        launch.job = wanted->rank < 0 ? &view : NULL;
+        if (run)
+            status = report_path(console, run, &launch);
+        else if (wanted->rank < 0)
+            status = report_alone(console, &view, path);
+        else
+            (void)says_where(console, &view, wanted->rank);
+        free(run);
+    }
+    job_view_release(&view);
+    return status;
+}
+
+static bool parse_rank(const struct console *console, int *rank)
+{
+    char *end;
+
+    *rank = -1;
+    if (!rank_text)
+        return true;
+    const long value = strtol(rank_text, &end, 10);
+    if (end != rank_text && *end == '\0' && value >= 0 && value <= INT_MAX) {
+        *rank = (int)value;
+        return true;
+    }
+    console_error(console, "--rank takes the number of a rank, not '%s'.", rank_text);
+    return false;
 }
 
 static bool is_usable(const struct console *console, int count, char **operands)
@@ -159,21 +252,22 @@ static bool is_usable(const struct console *console, int count, char **operands)
 
 static int run(struct console *console, int count, char **operands)
 {
-    int64_t deadline_ns = 0;
+    struct wanted wanted = {0};
 
-    if (!is_usable(console, count, operands))
+    if (!is_usable(console, count, operands) || !parse_rank(console, &wanted.rank))
         return EXIT_USAGE;
-    if (deadline && !duration_parse(deadline, &deadline_ns)) {
+    if (deadline && !duration_parse(deadline, &wanted.deadline_ns)) {
         console_error(console, "--deadline takes a time such as " DURATION_EXAMPLES ", not '%s'.",
                       deadline);
         return EXIT_USAGE;
     }
     if (fail_on && !parse_fail_on(console))
         return EXIT_USAGE;
-    char *path = run_argument_find(console, count > 0 ? operands[0] : NULL);
+    char *path = run_argument_find_job(console, count > 0 ? operands[0] : NULL);
     if (!path)
         return EXIT_DATA;
-    const int status = report_path(console, path, deadline_ns);
+    const int status = (job_argument_is_job(path) ? report_job_path(console, path, &wanted)
+                                                  : report_path(console, path, &wanted));
     free(path);
     return status;
 }
@@ -188,6 +282,10 @@ static const struct cli_option options[] = {
     {.name = "steps",
      .help = "a table of all steps; with --json one object per line",
      .is_given = &steps},
+    {.name = "rank",
+     .argument = "K",
+     .help = "the report of rank K of a job, or of a run with several",
+     .value = &rank_text},
     {.name = "html",
      .argument = "FILE",
      .help = "one self-contained HTML page with charts",
@@ -211,7 +309,8 @@ const struct command cmd_report = {
     .details = "Shows the findings with evidence and advice, which stage of a training step\n"
                "takes most of the time and how certain that is, where step and run time goes,\n"
                "callbacks, trends and the slowest steps. Live, killed and damaged runs are\n"
-               "reported as far as they can be read.\n" RUN_ARGUMENT_HELP,
+               "reported as far as they can be read. Of a job of several launches all ranks come\n"
+               "first, then the lowest rank that has its records here.\n" RUN_ARGUMENT_HELP,
     .options = options,
     .fewest = 0,
     .most = 1,

@@ -14,7 +14,7 @@
 
 enum { SIGNAL_EXIT = 128 }; /* as a shell says it, for the case that we cannot die ourselves */
 
-static const char *dir, *name, *every, *deadline, *tensorboard, *redact;
+static const char *dir, *name, *job, *every, *deadline, *tensorboard, *redact;
 static bool quiet, strict, force, device_events, unpacked, ops, no_ops, keep_traces;
 static const char *html;
 static int64_t deadline_ns;
@@ -98,6 +98,7 @@ static int run(struct console *console, int count, char **words)
 {
     struct supervision wish = {
         .place = {.parent = dir, .name = name, .command = words},
+        .job = job,
         .quiet = quiet,
         .strict = strict,
         .unpacked = unpacked,
@@ -113,9 +114,9 @@ static int run(struct console *console, int count, char **words)
     if (!parse_time(console, "every", every, &wish.every_ns) ||
         !parse_time(console, "deadline", deadline, &wish.deadline_ns) ||
         !is_filled(console, "dir", dir) || !is_filled(console, "name", name) ||
-        !is_filled(console, "tensorboard", tensorboard) || !is_filled(console, "html", html) ||
-        !is_filled(console, "redact", redact) || !set_redact(console) ||
-        (html && !page_can_be_written(console)))
+        !is_filled(console, "job", job) || !is_filled(console, "tensorboard", tensorboard) ||
+        !is_filled(console, "html", html) || !is_filled(console, "redact", redact) ||
+        !set_redact(console) || (html && !page_can_be_written(console)))
         return EXIT_USAGE;
     if (ops && no_ops) {
         console_error(console, "--ops and --no-ops exclude each other.");
@@ -146,6 +147,10 @@ static const struct cli_option options[] = {
      .argument = "NAME",
      .help = "name of the run (default: from the command)",
      .value = &name},
+    {.name = "job",
+     .argument = "ID",
+     .help = "job of this launch (default: from the launcher)",
+     .value = &job},
     {.name = "quiet", .letter = 'q', .help = "print nothing", .is_given = &quiet},
     {.name = "every",
      .argument = "T",
@@ -172,7 +177,7 @@ static const struct cli_option options[] = {
      .help = "hide what matches in arguments, names and marks",
      .value = &redact},
     {.name = "ops",
-     .help = "find out at once which operations take the time (PyTorch)",
+     .help = "find out at once which operations take time (PyTorch)",
      .is_given = &ops},
     {.name = "no-ops", .help = "never do that", .is_given = &no_ops},
     {.name = "keep-traces", .help = "keep the traces that this needs", .is_given = &keep_traces},

@@ -7,9 +7,9 @@
 #include "cli/options.h"
 
 const struct command *const commands[] = {
-    &cmd_run,    &cmd_report, &cmd_compare, &cmd_try,    &cmd_sweep, &cmd_list,
-    &cmd_rename, &cmd_remove, &cmd_pack,    &cmd_export, &cmd_info,  &cmd_import,
-    &cmd_dump,   &cmd_doctor, &cmd_explain, &cmd_demo,   &cmd_help,  NULL};
+    &cmd_run,  &cmd_report, &cmd_compare, &cmd_try,  &cmd_sweep,  &cmd_list, &cmd_ranks,
+    &cmd_join, &cmd_rename, &cmd_remove,  &cmd_pack, &cmd_export, &cmd_info, &cmd_import,
+    &cmd_dump, &cmd_doctor, &cmd_explain, &cmd_demo, &cmd_help,   NULL};
 
 const struct command *command_find(const struct console *console, const char *name)
 {

@@ -8,6 +8,7 @@
 
 #include "base/buf.h"
 #include "base/run_text.h"
+#include "cli/job_argument.h"
 #include "cli/options.h"
 #include "load/run_list.h"
 #include "read/run.h"
@@ -91,7 +92,7 @@ static char *find_in(const struct console *console, const struct run_list *list,
     return NULL;
 }
 
-char *run_argument_find(const struct console *console, const char *word)
+char *run_argument_find_job(const struct console *console, const char *word)
 {
     struct run_list list;
     char *path = NULL;
@@ -108,6 +109,26 @@ char *run_argument_find(const struct console *console, const char *word)
         path = find_in(console, &list, word ? word : RUN_LATEST);
     run_list_release(&list);
     return path;
+}
+
+char *run_argument_find(const struct console *console, const char *word)
+{
+    char *path = run_argument_find_job(console, word);
+    struct job_view view = {0};
+
+    if (!path || !job_argument_is_job(path))
+        return path;
+    char *run = job_argument_load(console, path, &view) ? job_argument_run(&view, path, -1) : NULL;
+    if (run)
+        console_error(console, "'%s' is a job: this is its run '%s'.", path, run);
+    else if (view.launch_count > 0)
+        console_error(
+            console,
+            "'%s' is a job, and no records of its ranks are here. 'stepscope report' and 'stepscope ranks' read it.",
+            path);
+    job_view_release(&view);
+    free(path);
+    return run;
 }
 
 static bool is_file(const char *path)

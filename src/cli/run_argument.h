@@ -16,6 +16,9 @@
  * it; NULL after a message on stderr that says why and what to do. */
 char *run_argument_find(const struct console *console, const char *word);
 
+/* The same for commands that read jobs; others get the run of a job's lowest rank, and say so. */
+char *run_argument_find_job(const struct console *console, const char *word);
+
 /* NULL after such a message. */
 struct ss_run *run_argument_open(const struct console *console, const char *path);
 

@@ -12,6 +12,7 @@
 #include "base/error.h"
 #include "base/files.h"
 #include "base/run_text.h"
+#include "cli/job_argument.h"
 #include "load/run_list.h"
 
 enum { FILE_MOST = 65536, NAMES_TRIED = 1000 };
@@ -22,7 +23,7 @@ static bool command_lives(const struct run_facts *facts)
     return facts->pid > 0 && facts->ended_ns == 0 && kill((pid_t)facts->pid, 0) == 0;
 }
 
-bool run_change_is_live(const char *path)
+static bool run_is_live(const char *path)
 {
     struct run_facts facts;
     const bool is_unknown = run_facts_load(&facts, path) != 0;
@@ -32,6 +33,24 @@ bool run_change_is_live(const char *path)
 
     ss_run_close(run);
     run_facts_release(&facts);
+    return is_live;
+}
+
+/* Of a job, any of the runs in it. */
+bool run_change_is_live(const char *path)
+{
+    struct run_list inner = {0};
+    bool is_live = run_is_live(path);
+
+    if (!is_live && job_argument_is_job(path))
+        is_live = run_list_load(&inner, path) != 0;
+    for (size_t i = 0; i < inner.count && !is_live; i++) {
+        struct buf run = {0};
+        buf_printf(&run, "%s/%s", path, inner.entry[i].directory);
+        is_live = run.failed || run_is_live(buf_text(&run));
+        buf_release(&run);
+    }
+    run_list_release(&inner);
     return is_live;
 }
 

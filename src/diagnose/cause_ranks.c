@@ -18,7 +18,7 @@ static bool can_compare(struct diagnosis_input *input, enum finding_id id)
 {
     const struct snap_job *job = &input->snapshot->job;
 
-    if (job->rank_count < 2 || !cause_can_see(input, id, SS_STAGE_COMM))
+    if (job->rank_count < 2 || (input->loop && !cause_can_see(input, id, SS_STAGE_COMM)))
         return false;
     if (job->blame.steps < STRAGGLER_WINDOWS) {
         cause_unobservable(input, id, "too few steps to compare the ranks", "a longer run");
@@ -33,8 +33,8 @@ static int windows_of(const struct snap_job *job)
     int windows = SNAP_OWN_WINDOWS;
 
     for (size_t i = 0; i < job->compared; i++)
-        if (job->ranks[i].loop->own_windows < windows)
-            windows = job->ranks[i].loop->own_windows;
+        if (job->ranks[i].windows < windows)
+            windows = job->ranks[i].windows;
     return windows;
 }
 
@@ -48,9 +48,9 @@ static bool is_lasting(const struct snap_job *job)
 
     for (int w = 0; others && w < windows; w++) {
         for (size_t i = 1; i < job->compared; i++)
-            others[i - 1] = job->ranks[i].loop->own_ns[w];
+            others[i - 1] = job->ranks[i].window_ns[w];
         const double usual = robust_median(others, job->compared - 1, others + job->compared - 1);
-        slow += job->ranks[0].loop->own_ns[w] > usual * (1 + straggler_each);
+        slow += job->ranks[0].window_ns[w] > usual * (1 + straggler_each);
     }
     free(others);
     return windows >= STRAGGLER_WINDOWS && slow >= straggler_part * windows;
@@ -129,7 +129,7 @@ static void find_straggler(struct diagnosis_input *input)
     cause_text(
         finding->claim,
         "rank %d is slower than the others: its own work is %s, and they wait for it %.1f %% of the step",
-        rank->loop->rank, units_longer(own, 1 + rank->excess), 100 * rank->blame.mid);
+        rank->rank, units_longer(own, 1 + rank->excess), 100 * rank->blame.mid);
     cause_text(finding->evidence, "it is the last of %zu ranks in %.0f %% of the steps",
                job->compared, 100 * rank->last_share);
     if (rank->stage >= 0)
@@ -139,6 +139,8 @@ static void find_straggler(struct diagnosis_input *input)
                    units_duration(usual, (int64_t)rank->stage_usual_ns));
     cause_more(finding->evidence, "; its own work takes %s per step, without communication",
                units_duration(own, (int64_t)rank->own_ns));
+    if (rank->host && job->hosts > 1)
+        cause_more(finding->evidence, "; it runs on %.64s", rank->host);
     cause_text(finding->check,
                "swap its machine or its data with another rank: does the delay move along?");
     if (job->compared == 2)
@@ -151,7 +153,7 @@ static void name_last(struct finding *finding, const struct snap_job *job)
     cause_text(finding->evidence, "slowest was ");
     for (size_t i = 0; i < job->compared && i < NAMED_MOST; i++)
         cause_more(finding->evidence, "%srank %d in %.0f %%", i == 0 ? "" : ", ",
-                   job->ranks[i].loop->rank, 100 * job->ranks[i].last_share);
+                   job->ranks[i].rank, 100 * job->ranks[i].last_share);
     cause_more(finding->evidence, " of %zu steps; each step takes as long as the last of %zu ranks",
                job->blame.steps, job->compared);
 }

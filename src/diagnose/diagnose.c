@@ -235,6 +235,16 @@ void diagnose(struct diagnosis *out, const struct snapshot *snapshot, const stru
     qsort(out->finding, out->count, sizeof out->finding[0], compare);
 }
 
+void diagnose_job(struct diagnosis *out, const struct snapshot *snapshot)
+{
+    struct diagnosis_input input = {.snapshot = snapshot, .out = out};
+
+    *out = (struct diagnosis){0};
+    finding_kind_of(FINDING_STRAGGLER)->find(&input);
+    finding_kind_of(FINDING_RANK_JITTER)->find(&input);
+    qsort(out->finding, out->count, sizeof out->finding[0], compare);
+}
+
 const struct finding *diagnosis_worst(const struct diagnosis *diagnosis)
 {
     return diagnosis->count > 0 && diagnosis->finding[0].severity >= FINDING_WARN

@@ -71,6 +71,9 @@ struct diagnosis {
 void diagnose(struct diagnosis *out, const struct snapshot *snapshot, const struct ss_run *run,
               unsigned hooked, const struct operation_list *operations);
 
+/* The same of a job of which only the ranks are known: what they wait for each other. */
+void diagnose_job(struct diagnosis *out, const struct snapshot *snapshot);
+
 /* Part of the time that removing the cause saves, by arithmetic: its share. Of an upper bound only
  * the upper end is known. A finding that is no loss of time (compute-bound, too-few-steps) has
  * none: NAN. */

@@ -169,9 +169,9 @@ static void judge_steal(struct judge *judge)
 /* The rank whose loop runs on a thread; -1: none, or there is one only. */
 static int rank_of_thread(const struct snapshot *snapshot, uint64_t subject)
 {
-    for (size_t i = 0; i < snapshot->job.rank_count && snapshot->job.rank_count > 1; i++)
-        if (snapshot->job.ranks[i].loop->tid == (uint32_t)subject)
-            return snapshot->job.ranks[i].loop->rank;
+    for (size_t i = 0; i < snapshot->loop_count && snapshot->job.rank_count > 1; i++)
+        if (snapshot->loops[i].tid == (uint32_t)subject)
+            return snapshot->loops[i].rank;
     return -1;
 }
 

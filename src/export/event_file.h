@@ -47,7 +47,4 @@ void event_file_discard(struct event_file *file);
 /* Is this the name of a file that we wrote? */
 bool event_file_is_ours(const char *name);
 
-/* CRC-32C (Castagnoli): the checksum of iSCSI, ext4 and TFRecord files. */
-uint32_t crc32c(const void *data, size_t size);
-
 #endif

@@ -97,12 +97,11 @@ static void share_window(const struct loop_stage *stage, struct loop *loop)
     const struct series_window *window = &loop->window;
     const double steps = (double)window->steps, comm_ns = (double)window->stage_ns[SS_STAGE_COMM];
     const struct shared_step step = {.number = loop->steps - window->steps,
-                                     .start_ns = window->start_ns,
                                      .own_ns = ((double)window->time_ns - comm_ns) / steps,
                                      .comm_ns = comm_ns / steps};
 
     if (process->known && process->facts.rank >= 0)
-        shared_steps_add(&loop->shared, &step);
+        shared_steps_add(&loop->shared, window->start_ns, &step);
 }
 
 static void close_window(struct loop_stage *stage, bool counted)

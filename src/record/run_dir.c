@@ -14,17 +14,12 @@
 #include <gnu/libc-version.h>
 #endif
 
+#include "base/launcher.h"
 #include "base/quantity.h"
 #include "base/redact.h"
 #include "stepscope/error.h"
 #include "stepscope/format.h"
 #include "system.h"
-
-static const char *const RANK_VARIABLES[] = {
-    "STEPSCOPE_RANK", "RANK", "OMPI_COMM_WORLD_RANK", "PMIX_RANK", "PMI_RANK",
-    "SLURM_PROCID",   NULL};
-static const char *const WORLD_VARIABLES[] = {
-    "STEPSCOPE_WORLD", "WORLD_SIZE", "OMPI_COMM_WORLD_SIZE", "PMI_SIZE", "SLURM_NTASKS", NULL};
 
 /* What explains a difference between two runs. */
 static const char *const KEPT_VARIABLES[] = {"OMP_NUM_THREADS",
@@ -70,24 +65,11 @@ static const char *const KEPT_VARIABLES[] = {"OMP_NUM_THREADS",
                                              "SLURM_PROCID",
                                              NULL};
 
-static long long number_of(const char *const *variables, long long otherwise)
-{
-    for (; *variables; variables++) {
-        const char *text = secure_getenv(*variables);
-        char *end;
-        if (text && *text) {
-            errno = 0;
-            long long value = strtoll(text, &end, 10);
-            if (*end == '\0' && errno == 0 && value >= 0 && value <= INT_MAX)
-                return value;
-        }
-    }
-    return otherwise;
-}
-
 void run_dir_settings(struct run_settings *settings, const struct ss_options *options)
 {
     static const struct ss_options none = {NULL, -1, 0, 0};
+    struct launcher_ids ids;
+
     memset(settings, 0, sizeof *settings);
     options = options ? options : &none;
     const char *disabled = secure_getenv("STEPSCOPE_DISABLE");
@@ -96,10 +78,9 @@ void run_dir_settings(struct run_settings *settings, const struct ss_options *op
         dir = secure_getenv("STEPSCOPE_RUN");
     if (dir) /* one that is too long is cut, and run_dir_make() refuses it */
         memcpy(settings->dir, dir, strnlen(dir, sizeof settings->dir - 1));
-    settings->rank = options->rank >= 0 ? options->rank : (int)number_of(RANK_VARIABLES, -1);
-    settings->world = options->world > 0 ? options->world : (int)number_of(WORLD_VARIABLES, 0);
-    if (settings->rank < 0)
-        tf_config_read(secure_getenv("TF_CONFIG"), &settings->rank, &settings->world);
+    launcher_read(&ids);
+    settings->rank = options->rank >= 0 ? options->rank : ids.rank;
+    settings->world = options->world > 0 ? options->world : ids.world;
     settings->cap_bytes =
         options->cap_bytes ? options->cap_bytes : size_parse(secure_getenv("STEPSCOPE_CAP"));
 }

@@ -38,7 +38,4 @@ void run_dir_describe(void (*put)(void *context, const char *key, const char *va
  *
  * A chief is the first, workers follow. */
 
-/* False, and both as they were: the text does not say. */
-bool tf_config_read(const char *text, int *rank, int *world);
-
 #endif

@@ -13,6 +13,7 @@ void analysis_make(struct analysis *analysis, const struct snapshot *snapshot, s
     analysis->facts = facts;
     analysis->hooks = hooks;
     analysis->snapshot = snapshot;
+    analysis->job = NULL;
     analysis->deadline_ns = 0;
     struct operation_list operations = {0};
     const bool is_known = facts && operation_list_load(&operations, facts->path) == 0;

@@ -4,12 +4,14 @@
 #define REPORT_ANALYSIS_H
 
 #include "diagnose/finding.h"
+#include "job/job_view.h"
 #include "load/run_facts.h"
 #include "summary/snapshot_run.h"
 
 struct analysis {
     struct ss_run *run;
     const struct run_facts *facts; /* NULL: not looked at */
+    const struct job_view *job;    /* that the run is a launch of; NULL: the run is all */
     const struct hook_list *hooks; /* NULL: not looked at */
     const struct snapshot *snapshot;
     struct diagnosis diagnosis;

@@ -222,7 +222,7 @@ void report_json(struct sink *out, const struct analysis *analysis)
         put_span(&json, &snapshot->spans[i]);
     json_end_array(&json);
     put_loops(&json, analysis);
-    report_json_job(&json, &snapshot->job);
+    report_json_job(&json, analysis);
     put_lost(&json, analysis);
     put_deadline(&json, analysis);
     put_hooks(&json, analysis->hooks);

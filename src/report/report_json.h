@@ -7,6 +7,9 @@
 #include "summary/snapshot.h"
 
 #define REPORT_JSON_SCHEMA "stepscope-report/1"
+#define REPORT_JSON_JOB_SCHEMA "stepscope-job/1" /* a job of which no records are here */
+
+struct analysis;
 
 void report_json_books(struct json *json, int64_t wall_ns, const int64_t *segment_ns);
 
@@ -19,7 +22,7 @@ void report_json_loop(struct json *json, const struct snap_loop *loop,
 void report_json_devices(struct json *json, const struct device_table *table);
 
 /* report_ranks.c: "job", or null without ranks. */
-void report_json_job(struct json *json, const struct snap_job *job);
+void report_json_job(struct json *json, const struct analysis *analysis);
 
 /* "key": mid, "key_ci": [low, high]; or the pair alone. */
 void report_json_interval(struct json *json, const char *key, const char *ci_key,

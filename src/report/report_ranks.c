@@ -1,7 +1,9 @@
 #include <math.h>
+#include <string.h>
 
 #include "render/numbers.h"
 #include "render/table.h"
+#include "report/report_job.h"
 #include "report/report_json.h"
 #include "report/report_parts.h"
 
@@ -51,7 +53,7 @@ static void rank_row(struct table *table, const struct snap_rank *rank, struct s
     char own[UNITS_SIZE], wait[UNITS_SIZE], last[UNITS_SIZE], blame[UNITS_SIZE];
     char stage[UNITS_SIZE], usual[UNITS_SIZE];
 
-    table_cell(table, "%d", rank->loop->rank);
+    table_cell(table, "%d", rank->rank);
     table_cell(table, "%s", scale_text(own, rank->own_ns, scale));
     table_cell(table, "%s", scale_text(wait, rank->wait_ns, scale));
     table_cell(table, "%s", share_text(last, rank->last_share));
@@ -92,10 +94,15 @@ void report_ranks(struct report *report)
         say_missing(report, job);
 }
 
-static void put_rank(struct json *json, const struct snap_rank *rank)
+static void put_rank(struct json *json, const struct analysis *analysis,
+                     const struct snap_rank *rank)
 {
+    const struct ss_text host = rank->host ? (struct ss_text){rank->host, strlen(rank->host)}
+                                           : ss_run_info(analysis->run, rank->process, "host");
+
     json_begin_object(json, NULL);
-    json_int(json, "rank", rank->loop->rank);
+    json_int(json, "rank", rank->rank);
+    json_bytes(json, "host", host.data, host.size);
     report_json_interval(json, "share", "share_ci", rank->blame);
     json_double(json, "last_share", rank->last_share);
     json_double(json, "own_ns", rank->own_ns);
@@ -112,8 +119,9 @@ static double known(const struct blame *blame, double value)
     return blame->steps > 0 ? value : NAN;
 }
 
-void report_json_job(struct json *json, const struct snap_job *job)
+void report_json_job(struct json *json, const struct analysis *analysis)
 {
+    const struct snap_job *job = &analysis->snapshot->job;
     const struct blame *blame = &job->blame;
 
     if (job->rank_count == 0) {
@@ -121,6 +129,10 @@ void report_json_job(struct json *json, const struct snap_job *job)
         return;
     }
     json_begin_object(json, "job");
+    if (job->id)
+        json_string(json, "id", job->id);
+    else
+        json_null(json, "id");
     json_uint(json, "ranks", job->rank_count);
     json_uint(json, "hosts", job->hosts);
     json_uint(json, "world", job->world);
@@ -142,7 +154,10 @@ void report_json_job(struct json *json, const struct snap_job *job)
     json_double(json, "exchange_ns", known(blame, blame->exchange_ns));
     json_begin_array(json, "blame");
     for (size_t i = 0; i < to_blame(job, RANKS_LISTED); i++)
-        put_rank(json, &job->ranks[i]);
+        put_rank(json, analysis, &job->ranks[i]);
     json_end_array(json);
+    json_double(json, "clock_error_ns", job->id ? job->clock_error_ns : 0);
+    if (analysis->job)
+        report_json_launches(json, analysis->job);
     json_end_object(json);
 }

@@ -5,6 +5,7 @@
 #include "base/text.h"
 #include "render/style.h"
 #include "report/report.h"
+#include "report/report_job.h"
 #include "report/report_parts.h"
 
 enum { PARAGRAPH_INDENT = 2, EPOCHS_SHOWN = 8, SLOWEST_SHOWN = 5 };
@@ -75,7 +76,8 @@ static void with_steps(struct report *report)
     report_epochs(report, EPOCHS_SHOWN);
     report_loop_parts(report);
     report_loops(report);
-    report_ranks(report);
+    if (!report->analysis->job)
+        report_ranks(report);
     report_slowest(report, SLOWEST_SHOWN);
 }
 
@@ -84,6 +86,10 @@ void report_text(struct sink *out, const struct analysis *analysis, const struct
     struct report report;
 
     report_begin(&report, out, analysis, style);
+    if (analysis->job) {
+        report_job(&report);
+        report_title(&report, "Rank %d", report.loop ? report.loop->rank : 0);
+    }
     report_head_run(&report, "");
     report_whole(&report);
     if (report.loop) {

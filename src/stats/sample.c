@@ -84,29 +84,29 @@ static size_t last_shared(const struct shared_steps *steps)
     size_t last = 0;
 
     for (size_t i = 1; i < steps->count; i++)
-        if (order_of(&steps->items[i]) > order_of(&steps->items[last]))
+        if (order_of(&steps->items[i].step) > order_of(&steps->items[last].step))
             last = i;
     return last;
 }
 
-void shared_steps_add(struct shared_steps *steps, const struct shared_step *step)
+void shared_steps_add(struct shared_steps *steps, int64_t start_ns, const struct shared_step *step)
 {
     if (steps->count == SHARED_STEPS_MOST) {
-        if (order_of(step) >= order_of(&steps->items[steps->last]))
+        if (order_of(step) >= order_of(&steps->items[steps->last].step))
             return;
-        steps->items[steps->last] = *step;
+        steps->items[steps->last] = (struct begun_step){*step, start_ns};
         steps->last = last_shared(steps);
         return;
     }
     if (steps->count == steps->capacity) {
         const size_t room = steps->capacity ? 2 * steps->capacity : FIRST_ROOM;
-        struct shared_step *grown = realloc(steps->items, room * sizeof *grown);
+        struct begun_step *grown = realloc(steps->items, room * sizeof *grown);
         if (!grown)
             return;
         steps->items = grown;
         steps->capacity = room;
     }
-    steps->items[steps->count++] = *step;
+    steps->items[steps->count++] = (struct begun_step){*step, start_ns};
     if (steps->count == SHARED_STEPS_MOST)
         steps->last = last_shared(steps);
 }
@@ -126,7 +126,7 @@ struct shared_step *shared_steps_since(const struct shared_steps *steps, int64_t
     *count = 0;
     for (size_t i = 0; found && i < steps->count; i++)
         if (steps->items[i].start_ns >= from_ns)
-            found[(*count)++] = steps->items[i];
+            found[(*count)++] = steps->items[i].step;
     if (*count > 1)
         qsort(found, *count, sizeof *found, by_number);
     return found;

@@ -44,14 +44,18 @@ size_t sample_values(const struct sample *sample, int64_t first_step, double *ou
 enum { SHARED_STEPS_MOST = 512 };
 
 struct shared_step {
-    int64_t number; /* in the loop: the first one of its window */
-    int64_t start_ns;
+    int64_t number;         /* in the loop: the first one of its window */
     double own_ns, comm_ns; /* a step: without communication, and in it */
+};
+
+struct begun_step {
+    struct shared_step step;
+    int64_t start_ns;
 };
 
 /* {0} has none. */
 struct shared_steps {
-    struct shared_step *items;
+    struct begun_step *items;
     size_t count, capacity;
     size_t last; /* the one that goes next, once there are enough */
 };
@@ -59,7 +63,7 @@ struct shared_steps {
 void shared_steps_release(struct shared_steps *steps);
 
 /* Without memory nothing is added. */
-void shared_steps_add(struct shared_steps *steps, const struct shared_step *step);
+void shared_steps_add(struct shared_steps *steps, int64_t start_ns, const struct shared_step *step);
 
 /* Those that began at `from_ns` or later, in the order of their numbers. The caller frees them;
  * NULL without memory or if there are none. */

@@ -140,6 +140,16 @@ void sketch_merge(struct sketch *to, const struct sketch *from)
         to->bins[from->first - to->first + i] += from->bins[i];
 }
 
+bool sketch_restore_bin(struct sketch *sketch, uint64_t bin, uint64_t times)
+{
+    if (bin < (uint64_t)bin_of(LEAST_NS) || bin > (uint64_t)bin_of(MOST_NS))
+        return false;
+    if (make_room(sketch, (int32_t)bin, (int32_t)bin + 1) != 0)
+        return false;
+    sketch->bins[(int32_t)bin - sketch->first] += times;
+    return true;
+}
+
 double sketch_quantile(const struct sketch *sketch, double q)
 {
     if (sketch->count == 0 || sketch->error != 0)

@@ -14,6 +14,7 @@
 #ifndef STATS_SKETCH_H
 #define STATS_SKETCH_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -43,6 +44,11 @@ void sketch_add_n(struct sketch *sketch, int64_t ns, uint64_t times);
 
 /* Adds all of `from` to `to`. An error of either stays in `to`. */
 void sketch_merge(struct sketch *to, const struct sketch *from);
+
+/* Puts back what a sketch that was written held, bin by bin: the number of a bin counts from the
+ * one of 1 ns, as `first` does. Totals are the caller's to set. False: there is no such bin, or
+ * memory is short. */
+bool sketch_restore_bin(struct sketch *sketch, uint64_t bin, uint64_t times);
 
 /* The value below which the share q of 0..1 lies: the one at place 1 + floor(q (count - 1)) of the
  * sorted values. NAN if it is empty or has an error. */

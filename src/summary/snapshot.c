@@ -72,8 +72,17 @@ static int compare_loops(const void *a, const void *b)
                                     : (x->lane > y->lane) - (x->lane < y->lane);
 }
 
+/* The longest loop of this rank; `otherwise`: it has none. */
+static size_t loop_of_rank(const struct snapshot *snapshot, int rank, size_t otherwise)
+{
+    for (size_t i = 0; rank >= 0 && i < snapshot->loop_count; i++)
+        if (snapshot->loops[i].rank == rank)
+            return i;
+    return otherwise;
+}
+
 /* Replicas all take the same time: of those within 1 % of the longest, the lowest rank is first. */
-static void put_primary_first(struct snapshot *snapshot)
+static void put_primary_first(struct snapshot *snapshot, int rank)
 {
     size_t best = 0;
     for (size_t i = 1; i < snapshot->loop_count; i++) {
@@ -82,6 +91,7 @@ static void put_primary_first(struct snapshot *snapshot)
             loop->rank >= 0 && loop->rank < snapshot->loops[best].rank)
             best = i;
     }
+    best = loop_of_rank(snapshot, rank, best);
     struct snap_loop primary = snapshot->loops[best];
     memmove(snapshot->loops + 1, snapshot->loops, best * sizeof primary);
     snapshot->loops[0] = primary;
@@ -98,7 +108,7 @@ static void fill_process(const struct model *model, struct snap_loop *out, uint3
         process->sampler_looks ? process->sampler_cores / (double)process->sampler_looks : 0;
 }
 
-static bool add_loops(const struct model *model, struct snapshot *snapshot)
+static bool add_loops(const struct model *model, int rank, struct snapshot *snapshot)
 {
     const struct thread *thread;
     struct thread_walk first = {0}, second = {0};
@@ -124,7 +134,7 @@ static bool add_loops(const struct model *model, struct snapshot *snapshot)
     }
     qsort(snapshot->loops, snapshot->loop_count, sizeof *snapshot->loops, compare_loops);
     if (snapshot->loop_count)
-        put_primary_first(snapshot);
+        put_primary_first(snapshot, rank);
     return true;
 }
 
@@ -263,8 +273,13 @@ static bool is_loop_thread(const void *context, const struct hot_thread *thread)
 
 struct snapshot *model_snapshot(const struct model *model)
 {
+    return model_snapshot_of_rank(model, -1);
+}
+
+struct snapshot *model_snapshot_of_rank(const struct model *model, int rank)
+{
     struct snapshot *snapshot = calloc(1, sizeof *snapshot);
-    if (!snapshot || !add_loops(model, snapshot) || !snapshot_fill_job(model, snapshot) ||
+    if (!snapshot || !add_loops(model, rank, snapshot) || !snapshot_fill_job(model, snapshot) ||
         !add_threads(model, snapshot) || !add_spans(model, snapshot) ||
         !snapshot_fill_hot(&model->hot, is_loop_thread, snapshot, &snapshot->hot) ||
         (snapshot->loop_count && !snapshot_fill_input(model, snapshot->loops, &snapshot->input))) {
@@ -314,6 +329,9 @@ void snapshot_free(struct snapshot *snapshot)
         snapshot_release_layers(&snapshot->loops[i].layers);
         free(snapshot->loops[i].no_windows);
         sketch_release(&snapshot->loops[i].times);
+        for (int k = 0; snapshot->loops[i].stage_times && k < SS_STAGE_COUNT; k++)
+            sketch_release(&snapshot->loops[i].stage_times[k]);
+        free(snapshot->loops[i].stage_times);
     }
     for (size_t i = 0; i < snapshot->span_count; i++) {
         free((char *)(uintptr_t)snapshot->spans[i].text);

@@ -132,8 +132,9 @@ struct snap_loop {
     int64_t steady_steps, steady_ns, window_steps; /* longest window, in steps */
     struct interval step_ns;                       /* mean of the steady steps */
     struct snap_quantiles quantiles;
-    struct sketch times;      /* of the steady steps, a step each */
-    double mad_ns, spike_tax; /* NAN: not known */
+    struct sketch times;        /* of the steady steps, a step each */
+    struct sketch *stage_times; /* the same of each stage, of a rank; NULL: it is none */
+    double mad_ns, spike_tax;   /* NAN: not known */
     int64_t max_step;
     int64_t more_steps_needed;                  /* for the mean to +- 2 %; 0: enough */
     struct interval steps_per_s, samples_per_s; /* steady; NAN: not known */
@@ -244,7 +245,13 @@ struct snap_input {
 
 /* A rank of the job, in the steps that all ranks have. */
 struct snap_rank {
-    const struct snap_loop *loop;    /* its main one */
+    int rank;
+    const char *host;                   /* borrowed; NULL: that of its process */
+    uint32_t process;                   /* of its main loop */
+    bool sees_comm;                     /* communication was recorded */
+    double mean_ns[SS_STAGE_COUNT];     /* a steady step of its main loop */
+    double window_ns[SNAP_OWN_WINDOWS]; /* own work, as in snap_loop */
+    int windows;
     double own_ns, wait_ns;          /* a step */
     double last_share;               /* of the steps: it was last */
     struct interval blame;           /* share of the step that the others wait for it */
@@ -256,6 +263,7 @@ struct snap_rank {
 /* Processes that train together (method 9). */
 enum { SNAP_MISSING = 64 };
 struct snap_job {
+    bool is_borrowed;        /* ranks and texts: of a job of several runs */
     struct snap_rank *ranks; /* most blame first; those without a common step last */
     size_t rank_count;       /* below 2: there is no job */
     size_t compared;         /* of them: those that have enough steps */
@@ -263,7 +271,10 @@ struct snap_job {
     uint32_t missing_count;
     uint32_t missing[SNAP_MISSING]; /* the first of those that recorded nothing */
     size_t hosts;
-    struct blame blame; /* steps 0: what ranks did cannot be compared */
+    const char *id;        /* of the launcher, borrowed; NULL: all is in one run */
+    int64_t took_ns;       /* with an id: from the first begin to the last end */
+    double clock_error_ns; /* with an id: of one host's clock against another's; NAN: not known */
+    struct blame blame;    /* steps 0: what ranks did cannot be compared */
 };
 
 struct snapshot {
@@ -316,9 +327,24 @@ const struct snap_resource *snapshot_allowed_steal(const struct snapshot *snapsh
 /* Whether any span of this stage was seen. */
 bool snapshot_has(const struct snapshot *snapshot, enum ss_stage stage);
 
+/* Compares the ranks of a job, of which all is filled in that is known of each by itself; `steps`
+ * are theirs, in the same order. False: memory is short. */
+bool snapshot_compare_ranks(struct snap_job *job, struct blame_rank *steps);
+
+/* Notes which ranks of the world are missing; sorts `seen`. */
+void snapshot_note_missing(struct snap_job *job, uint32_t *seen, size_t count);
+
+/* From now on the ranks are those of a whole job, which must outlive the snapshot. */
+void snapshot_take_job(struct snapshot *snapshot, const struct snap_job *job);
+
+/* A rank that has not been compared yet. */
+struct snap_rank snapshot_rank(int rank);
+
 /* NULL if memory is short. A model that is still fed may be asked; its open step counts as time
  * of the loop. */
 struct snapshot *model_snapshot(const struct model *model);
+/* The loop of this rank is the primary one, if it has one; -1: as usual. */
+struct snapshot *model_snapshot_of_rank(const struct model *model, int rank);
 void snapshot_free(struct snapshot *snapshot);
 
 /* What the calls under a name are called, in every text: "Adam.step", "EarlyStopping#2, batch_end":

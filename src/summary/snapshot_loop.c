@@ -18,14 +18,18 @@ void snapshot_quantiles(const struct sketch *sketch, struct snap_quantiles *out)
     out->max_ns = sketch->count ? sketch->max_ns : 0;
 }
 
+/* `kept`: NULL, or an empty sketch that has it all from then on. */
 static void column_quantiles(const struct series *series, int64_t start, int column,
-                             struct snap_quantiles *out)
+                             struct snap_quantiles *out, struct sketch *kept)
 {
     struct sketch sketch;
     sketch_init(&sketch);
     series_merge_from(series, start, column, &sketch);
     snapshot_quantiles(&sketch, out);
-    sketch_release(&sketch);
+    if (kept)
+        *kept = sketch;
+    else
+        sketch_release(&sketch);
 }
 
 /* Mean of a column a step, in the first and in the last third of the cells. */
@@ -54,6 +58,8 @@ static void fill_stages(const struct model *model, const struct loop *loop, stru
 {
     const struct cells *cells = &loop->series.cells;
     const int64_t start = out->warmup.start;
+    if (model->processes[loop->process].facts.rank >= 0)
+        out->stage_times = calloc(SS_STAGE_COUNT, sizeof *out->stage_times);
     for (int i = 0; i < SS_STAGE_COUNT; i++) {
         struct snap_stage *stage = &out->stage[i];
         stage->measured = i == SS_STAGE_OTHER || stage_seen(loop, i);
@@ -62,7 +68,8 @@ static void fill_stages(const struct model *model, const struct loop *loop, stru
             out->steady_steps ? (double)stage->total_ns / (double)out->steady_steps : NAN;
         stage->share = steady_share(cells, start, i);
         fill_thirds(cells, start, i, stage);
-        column_quantiles(&loop->series, start, i, &stage->quantiles);
+        column_quantiles(&loop->series, start, i, &stage->quantiles,
+                         out->stage_times ? &out->stage_times[i] : NULL);
     }
     const char *reason =
         (loop->input & INPUT_HIDDEN) ? "in-graph input, not separable"

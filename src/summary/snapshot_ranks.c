@@ -48,11 +48,25 @@ static void add_missing(struct snap_job *job, uint32_t from, uint32_t until)
     job->missing_count += until - from;
 }
 
+void snapshot_note_missing(struct snap_job *job, uint32_t *seen, size_t count)
+{
+    uint32_t next = 0;
+
+    qsort(seen, count, sizeof *seen, by_number);
+    for (size_t i = 0; i < count && seen[i] < job->world; i++) {
+        if (seen[i] < next)
+            continue;
+        add_missing(job, next, seen[i]);
+        next = seen[i] + 1;
+    }
+    add_missing(job, next, job->world > next ? job->world : next);
+}
+
 /* Ranks of the world that no process has. */
 static bool fill_missing(const struct model *model, struct snap_job *job)
 {
     uint32_t *seen = calloc((size_t)model->process_count + 1, sizeof *seen);
-    uint32_t count = 0, next = 0;
+    size_t count = 0;
 
     if (!seen)
         return false;
@@ -63,21 +77,14 @@ static bool fill_missing(const struct model *model, struct snap_job *job)
         seen[count++] = (uint32_t)process->facts.rank;
         job->world = process->facts.world > job->world ? process->facts.world : job->world;
     }
-    qsort(seen, count, sizeof *seen, by_number);
-    for (uint32_t i = 0; i < count && seen[i] < job->world; i++) {
-        if (seen[i] < next)
-            continue;
-        add_missing(job, next, seen[i]);
-        next = seen[i] + 1;
-    }
-    add_missing(job, next, job->world > next ? job->world : next);
+    snapshot_note_missing(job, seen, count);
     free(seen);
     return true;
 }
 
 static const uint8_t *boot_of(const struct model *model, const struct snap_rank *rank)
 {
-    return model->processes[rank->loop->process].facts.boot_id;
+    return model->processes[rank->process].facts.boot_id;
 }
 
 static size_t count_hosts(const struct model *model, const struct snap_job *job)
@@ -116,7 +123,7 @@ static double own_work(const struct snap_rank *rank, int argument)
 
 static double stage_time(const struct snap_rank *rank, int stage)
 {
-    return rank->loop->stage[stage].mean_ns;
+    return rank->mean_ns[stage];
 }
 
 /* Less of a step is no difference between ranks (method 9.3). */
@@ -152,33 +159,29 @@ static int by_blame(const void *a, const void *b)
         return isnan(x->own_ns) ? 1 : -1;
     if (x->blame.mid != y->blame.mid)
         return x->blame.mid < y->blame.mid ? 1 : -1;
-    return (x->loop->rank > y->loop->rank) - (x->loop->rank < y->loop->rank);
+    return (x->rank > y->rank) - (x->rank < y->rank);
 }
 
 /* Those to blame for something; all others differ by too little to be worth the time. */
 enum { EXPLAINED = 16 };
 
-static bool compare_ranks(struct snap_job *job, const struct snap_loop *const *loops)
+bool snapshot_compare_ranks(struct snap_job *job, struct blame_rank *steps)
 {
-    struct blame_rank *ranks = calloc(job->rank_count, sizeof *ranks);
-    double *room = calloc(2 * job->rank_count, sizeof *room);
-    bool is_known = ranks && room, sees_comm = true;
+    double *room = calloc(2 * job->rank_count + 1, sizeof *room);
+    bool is_known = room, sees_comm = true;
 
-    for (size_t i = 0; is_known && i < job->rank_count; i++) {
-        ranks[i].steps = loops[i]->shared;
-        ranks[i].count = loops[i]->shared_count;
-        sees_comm &= loops[i]->stage[SS_STAGE_COMM].measured;
-    }
+    for (size_t i = 0; i < job->rank_count; i++)
+        sees_comm &= job->ranks[i].sees_comm;
     if (is_known && sees_comm)
-        is_known = blame_find(ranks, job->rank_count, &job->blame);
+        is_known = blame_find(steps, job->rank_count, &job->blame);
     for (size_t i = 0; is_known && job->blame.steps > 0 && i < job->rank_count; i++) {
-        if (ranks[i].is_left_out)
+        if (steps[i].is_left_out)
             continue;
         struct snap_rank *rank = &job->ranks[i];
-        rank->own_ns = ranks[i].own_ns;
-        rank->wait_ns = ranks[i].wait_ns;
-        rank->last_share = ranks[i].last_share;
-        rank->blame = ranks[i].blame;
+        rank->own_ns = steps[i].own_ns;
+        rank->wait_ns = steps[i].wait_ns;
+        rank->last_share = steps[i].last_share;
+        rank->blame = steps[i].blame;
         job->compared++;
     }
     if (is_known) {
@@ -186,41 +189,69 @@ static bool compare_ranks(struct snap_job *job, const struct snap_loop *const *l
         for (size_t i = 0; i < job->compared && i < EXPLAINED; i++)
             fill_difference(job, i, room);
     }
-    free(ranks);
     free(room);
     return is_known;
+}
+
+struct snap_rank snapshot_rank(int rank)
+{
+    return (struct snap_rank){
+        .rank = rank, .stage = -1, .own_ns = NAN, .wait_ns = NAN, .last_share = NAN, .excess = NAN};
+}
+
+static struct snap_rank rank_of(const struct snap_loop *loop)
+{
+    struct snap_rank rank = snapshot_rank(loop->rank);
+
+    rank.process = loop->process;
+    rank.sees_comm = loop->stage[SS_STAGE_COMM].measured;
+    for (int i = 0; i < SS_STAGE_COUNT; i++)
+        rank.mean_ns[i] = loop->stage[i].mean_ns;
+    rank.windows = loop->own_windows;
+    memcpy(rank.window_ns, loop->own_ns, sizeof rank.window_ns);
+    return rank;
 }
 
 bool snapshot_fill_job(const struct model *model, struct snapshot *snapshot)
 {
     struct snap_job *job = &snapshot->job;
     const struct snap_loop **loops = calloc(snapshot->loop_count + 1, sizeof *loops);
+    struct blame_rank *steps = calloc(snapshot->loop_count + 1, sizeof *steps);
+    bool is_known = loops && steps;
 
-    if (!loops)
-        return false;
-    job->rank_count = main_loops(snapshot, loops);
-    job->ranks = calloc(job->rank_count + 1, sizeof *job->ranks);
-    bool is_known = job->ranks != NULL;
-    for (size_t i = 0; is_known && i < job->rank_count; i++)
-        job->ranks[i] = (struct snap_rank){.loop = loops[i],
-                                           .stage = -1,
-                                           .own_ns = NAN,
-                                           .wait_ns = NAN,
-                                           .last_share = NAN,
-                                           .excess = NAN};
+    if (is_known) {
+        job->rank_count = main_loops(snapshot, loops);
+        job->ranks = calloc(job->rank_count + 1, sizeof *job->ranks);
+        is_known = job->ranks != NULL;
+    }
+    for (size_t i = 0; is_known && i < job->rank_count; i++) {
+        job->ranks[i] = rank_of(loops[i]);
+        steps[i].steps = loops[i]->shared;
+        steps[i].count = loops[i]->shared_count;
+    }
     if (is_known && job->rank_count > 0) {
         is_known = fill_missing(model, job);
         job->hosts = count_hosts(model, job);
     }
     if (is_known && job->rank_count > 1)
-        is_known = compare_ranks(job, loops);
+        is_known = snapshot_compare_ranks(job, steps);
     free(loops);
+    free(steps);
     return is_known;
+}
+
+void snapshot_take_job(struct snapshot *snapshot, const struct snap_job *job)
+{
+    if (!snapshot->job.is_borrowed)
+        free(snapshot->job.ranks);
+    snapshot->job = *job;
+    snapshot->job.is_borrowed = true;
 }
 
 void snapshot_release_job(struct snapshot *snapshot)
 {
-    free(snapshot->job.ranks);
+    if (!snapshot->job.is_borrowed)
+        free(snapshot->job.ranks);
     for (size_t i = 0; i < snapshot->loop_count; i++)
         free(snapshot->loops[i].shared);
 }

@@ -15,4 +15,9 @@ int snapshot_run_observed(struct feed *feed, struct ss_run *run, const struct ru
                           void (*seen)(void *context, const struct model_step *step), void *context,
                           struct snapshot **snapshot);
 
+/* The same; the loop of a rank is the primary one, if it has one; -1: as usual. */
+int snapshot_run_of_rank(struct feed *feed, struct ss_run *run, const struct run_facts *facts,
+                         int rank, void (*seen)(void *context, const struct model_step *step),
+                         void *context, struct snapshot **snapshot);
+
 #endif

@@ -21,6 +21,7 @@
 #include "base/run_text.h"
 #include "load/run_facts.h"
 #include "load/run_list.h"
+#include "stepscope/reader.h"
 #include "supervise/network_fs.h"
 
 enum {
@@ -89,7 +90,7 @@ static int fail(struct ss_error *error, const char *what, const char *path, int 
                      strerror(os_error));
 }
 
-static void add_command(struct buf *out, char *const *command)
+void run_place_say_command(struct buf *out, char *const *command)
 {
     struct buf raw = {0};
     char redacted[COMMAND_BYTES] = "";
@@ -115,7 +116,7 @@ static void describe(struct buf *out, const struct run_place_wish *wish)
     add_name(&name, wish);
     fact_line(out, "name", buf_text(&name));
     buf_release(&name);
-    add_command(out, wish->command);
+    run_place_say_command(out, wish->command);
     if (getcwd(text, sizeof text))
         fact_line(out, "cwd", redact_text(text, safe, sizeof safe) ? safe : text);
     fact_line(out, "host", uname(&host) == 0 ? host.nodename : "");
@@ -242,7 +243,8 @@ static int open_home(struct run_place *place)
     place->home = realpath(place->shown, NULL);
     if (!place->home)
         return errno;
-    place->parent_fd = openat(place->home_fd, "..", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    place->parent_fd = openat(place->home_fd, place->is_in_job ? "../.." : "..",
+                              O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     place->is_exposed = is_exposed(place->parent_fd);
     return 0;
 }
@@ -277,6 +279,18 @@ void run_place_say_where(const char *home, const char *local)
     buf_release(&text);
 }
 
+static int make_in_job(struct run_place *place, const struct run_place_wish *wish,
+                       struct ss_error *error)
+{
+    place->is_in_job = true;
+    place->shown = strdup(wish->run);
+    const int failed =
+        place->shown ? settle(place, wish, error) : fail(error, "cannot use", wish->run, ENOMEM);
+    if (failed && place->shown)
+        run_place_remove(place);
+    return failed;
+}
+
 int run_place_make(struct run_place *place, const struct run_place_wish *wish,
                    struct ss_error *error)
 {
@@ -284,6 +298,8 @@ int run_place_make(struct run_place *place, const struct run_place_wish *wish,
     struct buf path = {0};
 
     *place = (struct run_place){.home_fd = -1, .local_fd = -1, .parent_fd = -1};
+    if (wish->run)
+        return make_in_job(place, wish, error);
     parent = parent && *parent ? parent : default_parent;
     int failed = make_dir_all(parent, &place->parent_is_new);
     if (failed)
@@ -336,14 +352,22 @@ int run_place_fd(const struct run_place *place)
 
 static void link_latest(const struct run_place *place, const char *name)
 {
+    if (!name[0])
+        return;
     if (place->parent_fd >= 0 && symlinkat(name, place->home_fd, RUN_LATEST) == 0 &&
         renameat(place->home_fd, RUN_LATEST, place->parent_fd, RUN_LATEST) != 0)
         unlinkat(place->home_fd, RUN_LATEST, 0);
 }
 
-static const char *name_of(const struct run_place *place)
+/* What `latest` calls the run, or the job that it is in: without the folder. */
+static struct ss_text name_of(const struct run_place *place)
 {
-    return strrchr(place->home, '/') + 1;
+    const char *end = place->is_in_job ? strrchr(place->home, '/') : strchr(place->home, '\0');
+    const char *start = end;
+
+    while (start > place->home && start[-1] != '/')
+        start--;
+    return (struct ss_text){start, (size_t)(end - start)};
 }
 
 /* The run that `latest` names; NULL: none, or something that is no run beside this one. */
@@ -360,21 +384,25 @@ static char *read_latest(const struct run_place *place)
 void run_place_publish(struct run_place *place)
 {
     place->before = place->parent_fd >= 0 ? read_latest(place) : NULL;
-    link_latest(place, name_of(place));
+    const struct ss_text name = name_of(place);
+    char *const copy = strndup(name.data, name.size);
+    link_latest(place, copy ? copy : "");
+    free(copy);
 }
 
 void run_place_withdraw(const struct run_place *place)
 {
     char *const latest = place->before ? read_latest(place) : NULL;
 
-    if (latest && strcmp(latest, name_of(place)) == 0)
+    if (latest && strncmp(latest, name_of(place).data, name_of(place).size) == 0 &&
+        strlen(latest) == name_of(place).size)
         link_latest(place, place->before);
     free(latest);
 }
 
 bool run_before_is_good(const struct run_place *place)
 {
-    const char *const name = strrchr(place->home, '/') + 1;
+    const char *const name = name_of(place).data;
     struct run_result result;
     struct buf path = {0};
 

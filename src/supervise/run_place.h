@@ -11,12 +11,14 @@
 
 #include <stdbool.h>
 
+#include "base/buf.h"
 #include "stepscope/error.h"
 
 struct run_place_wish {
     const char *parent; /* NULL: STEPSCOPE_DIR or stepscope-runs */
     const char *name;   /* NULL: that of the command */
     char *const *command;
+    const char *run; /* directory that is there, in that of a job (job_place.h); NULL: a new one */
 };
 
 struct run_place {
@@ -27,6 +29,7 @@ struct run_place {
     /* Directories, opened once: what happens to their paths later does not matter to us. */
     int home_fd, local_fd, parent_fd; /* -1: none */
     bool parent_is_new;
+    bool is_in_job;  /* parent_fd, and the name there, are those of the job's directory */
     bool is_exposed; /* others may rename and replace directories in the parent */
 };
 
@@ -49,6 +52,9 @@ void run_place_withdraw(const struct run_place *place);
 /* Notes in the run directory at home where its files are: in `local`, or at home if that is NULL.
  * A run without a supervisor needs it, for one that has the outcome says the same. */
 void run_place_say_where(const char *home, const char *local);
+
+/* The line of a manifest that has the command, without what may be a secret. */
+void run_place_say_command(struct buf *out, char *const *command);
 
 /* Removes what run_place_make() made: nothing was started. */
 void run_place_remove(const struct run_place *place);

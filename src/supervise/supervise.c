@@ -10,6 +10,7 @@
 #include "base/error.h"
 #include "base/risky_calls.h"
 #include "supervise/guard.h"
+#include "supervise/job_place.h"
 #include "supervise/launch.h"
 #include "supervise/supervise_parts.h"
 #include "supervise/worker.h"
@@ -117,6 +118,12 @@ static void guard(struct supervisor *s)
     s->place.home_fd = s->place.local_fd = s->place.parent_fd = -1; /* the worker has them */
 }
 
+static void remove_place(const struct supervisor *s)
+{
+    run_place_remove(&s->place);
+    job_place_remove(&s->job_place);
+}
+
 static void run_in_place(struct supervisor *s, struct supervision_end *end)
 {
     warn_of_exposure(s);
@@ -131,7 +138,7 @@ static void run_in_place(struct supervisor *s, struct supervision_end *end)
             tensorboard_tidy(s->tensorboard);
         end->refused = !miss_tensorboard(s->wish, "there is no reader for the records.");
         if (end->refused) {
-            run_place_remove(&s->place);
+            remove_place(s);
             return;
         }
         message_say(s->wish,
@@ -145,7 +152,7 @@ static void run_in_place(struct supervisor *s, struct supervision_end *end)
     if (s->job.launch.os_error) {
         if (s->tensorboard)
             tensorboard_tidy(s->tensorboard);
-        run_place_remove(&s->place);
+        remove_place(s);
         cannot_run(s->wish, s->job.launch.os_error, end);
         return;
     }
@@ -189,10 +196,15 @@ void supervise(const struct supervision *wish, struct supervision_end *end)
         run_unrecorded(wish, &error, end);
         return;
     }
-    if (run_place_make(&s.place, &wish->place, &error) == 0) {
+    struct run_place_wish place = wish->place;
+    int failed = job_place_make(&s.job_place, &place, wish->job, &error);
+    place.run = s.job_place.run;
+    if (!failed)
+        failed = run_place_make(&s.place, &place, &error);
+    if (!failed) {
         end->refused = !open_tensorboard(&s);
         if (end->refused)
-            run_place_remove(&s.place);
+            remove_place(&s);
         else
             run_in_place(&s, end);
         tensorboard_free(s.tensorboard);
@@ -200,4 +212,5 @@ void supervise(const struct supervision *wish, struct supervision_end *end)
         run_unrecorded(wish, &error, end);
     }
     run_place_release(&s.place);
+    job_place_release(&s.job_place);
 }

@@ -14,6 +14,7 @@ struct model_step;
 
 struct supervision {
     struct run_place_wish place;
+    const char *job;         /* of which this launch is a part; NULL: as its launcher says */
     bool quiet;              /* not a byte on standard error */
     bool unpacked;           /* the run is not packed at its end */
     bool keep_traces;        /* what windows of a framework's own profiler left stays in the run */

@@ -208,7 +208,10 @@ static void follow(struct supervisor *s)
             }
             s->status_at_ns = now_ns() + wish->every_ns;
         }
-        int64_t wait_ns = earlier(sample_at_ns, earlier(s->feed_at_ns, s->status_at_ns)) - now_ns();
+        const int64_t part_at_ns = job_part_follow(s);
+        int64_t wait_ns =
+            earlier(earlier(part_at_ns, sample_at_ns), earlier(s->feed_at_ns, s->status_at_ns)) -
+            now_ns();
         if (s->budget.is_late)
             wait_ns = earlier(wait_ns, trim_pause_ns);
         if (!s->job.ended)
@@ -298,9 +301,27 @@ static void keep_result(struct supervisor *s)
     analysis_result(&s->analysis, &result);
     run_result_write(&text, &result);
     (void)small_file_write_at(s->place.home_fd, RUN_RESULT_FILE, &text);
-    if (run_result_is_empty(&result) && run_before_is_good(&s->place))
+    if (run_result_is_empty(&result) && !s->place.is_in_job && run_before_is_good(&s->place))
         run_place_withdraw(&s->place);
     buf_release(&text);
+}
+
+/* Of the run, or of the job that it belongs to: then one of its supervisors does. */
+static void show_summary(struct supervisor *s)
+{
+    char *const path = s->facts.path;
+
+    job_part_end(s);
+    if (!job_part_gather(s))
+        return;
+    if (s->view.launch_count > 0) {
+        analyse(s, s->snapshot, &s->analysis);
+        s->analysis.job = &s->view;
+        s->facts.path = s->job_place.shown;
+        job_part_keep_result(s);
+    }
+    print(s, &s->analysis, false);
+    s->facts.path = path;
 }
 
 static void sum_up(struct supervisor *s)
@@ -332,8 +353,8 @@ static void sum_up(struct supervisor *s)
     analyse(s, s->snapshot, &s->analysis);
     if (!live_goes_on(&s->live))
         keep_result(s);
-    print(s, &s->analysis, false);
     keep_summary(s);
+    show_summary(s);
 }
 
 static bool may_go_on(void *context)
@@ -407,6 +428,7 @@ static void begin_watch(struct supervisor *s)
     s->live.seen_context = s->wish->context;
     run_budget_init(&s->budget, run_place_fd(&s->place));
     keeper_note_left(s->keeper, s->budget.most_bytes);
+    job_part_begin(s);
     s->samples = samples_start(run_place_fd(&s->place), s->job.launch.pid, s->job.launch.fork_ns);
 }
 
@@ -453,6 +475,7 @@ void worker_do(void *supervisor)
     if (s->job.ended && s->wish->done && guard_worker_may_end(&s->job))
         s->wish->done(s->wish->context, s->place.shown, s->snapshot ? &s->analysis : NULL);
     snapshot_free(s->snapshot);
+    job_view_release(&s->view);
     run_budget_release(&s->budget);
     live_release(&s->live);
 }

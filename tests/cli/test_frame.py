@@ -19,6 +19,8 @@ Commands:
   try        measure what a change of the environment would gain
   sweep      find the fastest value of a parameter by trying them in turns
   list       list the recorded runs, newest first
+  ranks      compare the ranks or hosts of a job
+  join       make one job of the parts of several hosts
   rename     give a run another name
   remove     remove runs from disk
   pack       compress runs on disk, with nothing lost
@@ -42,7 +44,8 @@ Usage: stepscope report [OPTIONS] [RUN]
 Shows the findings with evidence and advice, which stage of a training step
 takes most of the time and how certain that is, where step and run time goes,
 callbacks, trends and the slowest steps. Live, killed and damaged runs are
-reported as far as they can be read.
+reported as far as they can be read. Of a job of several launches all ranks come
+first, then the lowest rank that has its records here.
 RUN is the name of a run or its beginning, latest, latest~1 (the one before), or
 a directory; 'stepscope list' shows the runs. Without it, the latest run.
 
@@ -52,6 +55,7 @@ Options:
       --epochs        a table of all epochs
       --hot           the Python lines where each stage spent its time
       --steps         a table of all steps; with --json one object per line
+      --rank K        the report of rank K of a job, or of a run with several
       --html FILE     one self-contained HTML page with charts
   -f, --force         overwrite FILE if it exists
       --deadline T    check whether the whole run ends within 30s, 5m or 1h
@@ -200,6 +204,7 @@ stepscope-runs/latest. STEPSCOPE_DIR names another place, as --dir does.
 Options:
       --dir DIR          keep runs in DIR (default: stepscope-runs)
       --name NAME        name of the run (default: from the command)
+      --job ID           job of this launch (default: from the launcher)
   -q, --quiet            print nothing
       --every T          print a status line every 30s, 5m or 1h
       --deadline T       check whether the whole run will end in time
@@ -208,6 +213,9 @@ Options:
   -f, --force            overwrite FILE if it exists
       --device-events    time GPU work with CUDA events (PyTorch)
       --redact REGEX     hide what matches in arguments, names and marks
+      --ops              find out at once which operations take time (PyTorch)
+      --no-ops           never do that
+      --keep-traces      keep the traces that this needs
       --no-pack          do not compress the run (older versions read it)
       --strict           do not run the command if it cannot be recorded
   -h, --help             print this text
@@ -332,8 +340,35 @@ Options:
   -h, --help          print this text
 """
 
+RANKS_HELP = """\
+Usage: stepscope ranks [OPTIONS] [JOB]
+
+Shows for each rank its own work per step (without communication), how long it
+waits for the last one, and how long the others wait for it.
+JOB is a job, a run with several ranks, or a file of parts (*.ssj).
+
+Options:
+      --by WHAT       order by blame (default) or a stage; host: a row per host
+      --json          all rows as one JSON object
+      --csv           all rows as CSV
+  -h, --help          print this text
+"""
+
+JOIN_HELP = """\
+Usage: stepscope join [OPTIONS] OUT PART ...
+
+Where hosts share no disk, each has its own launches of a job. Their parts are
+small files: copy part.ssj of each launch, or the job's directory of each host,
+to one place. PART is such a file or directory. OUT is the joined job;
+'stepscope report OUT' and 'stepscope ranks OUT' read it.
+
+Options:
+  -h, --help          print this text
+"""
+
 HELP = {"run": RUN_HELP, "report": REPORT_HELP, "compare": COMPARE_HELP, "try": TRY_HELP,
-        "sweep": SWEEP_HELP, "list": LIST_HELP, "rename": RENAME_HELP, "remove": REMOVE_HELP, "pack": PACK_HELP, "export": EXPORT_HELP,
+        "sweep": SWEEP_HELP, "list": LIST_HELP, "ranks": RANKS_HELP, "join": JOIN_HELP,
+        "rename": RENAME_HELP, "remove": REMOVE_HELP, "pack": PACK_HELP, "export": EXPORT_HELP,
         "info": INFO_HELP, "import": IMPORT_HELP, "dump": DUMP_HELP, "doctor": DOCTOR_HELP,
         "explain": EXPLAIN_HELP, "demo": DEMO_HELP, "help": HELP_HELP}
 

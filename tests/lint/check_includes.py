@@ -15,7 +15,7 @@ import sys
 READS = {"base", "pack", "read", "stats"}
 LOADS = READS | {"model", "load"}
 CONCLUDES = LOADS | {"render", "summary", "diagnose"}
-REPORTS = CONCLUDES | {"report"}
+REPORTS = CONCLUDES | {"job", "report"}
 MAY_INCLUDE = {
     "public": set(),
     "a program": set(),
@@ -31,7 +31,8 @@ MAY_INCLUDE = {
     "import": LOADS,
     "summary": LOADS,
     "diagnose": LOADS | {"render", "summary"},
-    "report": CONCLUDES,
+    "job": CONCLUDES,
+    "report": CONCLUDES | {"job"},
     "export": REPORTS,
     "html": REPORTS,
     "supervise": REPORTS | {"export", "import"},

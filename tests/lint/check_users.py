@@ -35,7 +35,6 @@ EXCEPTIONS = {
     "python/core/frames_code.h": "code objects of another interpreter's memory",
     "src/record/helper.h": "the thread that makes system calls",
     "src/supervise/gpu_questions.h": "the table of NVML, for the thread that asks",
-    "src/supervise/worker.h": "the child that does all with files, for the supervisor, which must not",
     # Parts of a struct that its users know as a whole.
     "src/diagnose/attribution.h": "part of struct diagnosis",
     "src/diagnose/compare_layers.h": "part of struct compare_run",

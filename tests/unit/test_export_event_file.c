@@ -14,6 +14,7 @@
 
 #include <cmocka.h>
 
+#include "base/crc32c.h"
 #include "export/event_file.h"
 
 enum { MOST = 1 << 20 };

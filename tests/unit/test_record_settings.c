@@ -27,6 +27,7 @@ static const char *const VARIABLES[] = {"STEPSCOPE_RUN",
                                         "PMI_RANK",
                                         "PMI_SIZE",
                                         "SLURM_PROCID",
+                                        "SLURM_STEP_ID",
                                         "TF_CONFIG",
                                         "WORLD_SIZE",
                                         "SLURM_NTASKS",
@@ -136,6 +137,10 @@ static void the_rank_comes_from_the_first_launcher_that_has_a_number(void **stat
     static const char *const bad[] = {"", "x", "-3", "4 ", "99999999999", "0x2"};
 
     setenv("SLURM_PROCID", "7", 1);
+    assert_int_equal(settings_of(NULL).rank, -1); /* the script of a batch job */
+    setenv("SLURM_STEP_ID", "4294967290", 1);
+    assert_int_equal(settings_of(NULL).rank, -1); /* an interactive shell */
+    setenv("SLURM_STEP_ID", "0", 1);
     assert_int_equal(settings_of(NULL).rank, 7);
     setenv("OMPI_COMM_WORLD_RANK", "6", 1);
     assert_int_equal(settings_of(NULL).rank, 6);

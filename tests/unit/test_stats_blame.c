@@ -41,8 +41,8 @@ static struct job *play(size_t ranks, int64_t steps, double (*slowness)(size_t r
             if (r != last && work[r] > second_ns)
                 second_ns = work[r];
         for (size_t r = 0; r < ranks; r++) {
-            const struct shared_step step = {s, s * 1000, work[r], 1.1 * work[last] - work[r]};
-            shared_steps_add(&job->shared[r], &step);
+            const struct shared_step step = {s, work[r], 1.1 * work[last] - work[r]};
+            shared_steps_add(&job->shared[r], s * 1000, &step);
             sum_ns += 1.1 * work[last];
         }
         if (steps <= SHARED_STEPS_MOST) {

@@ -1,4 +1,4 @@
-/* crc32c() of export/event_file: the vectors of RFC 3720, B.4, and the one that every list of CRCs
+/* crc32c() of base: the vectors of RFC 3720, B.4, and the one that every list of CRCs
  * has. */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -8,7 +8,7 @@
 
 #include <cmocka.h>
 
-#include "export/event_file.h"
+#include "base/crc32c.h"
 
 static void known_sums_are_as_they_are_published(void **state)
 {
