@@ -5,17 +5,21 @@ import glob
 import json
 import os
 import platform
+import re
 import shutil
 import subprocess
 import tempfile
 import unittest
 import zipfile
 
+from bare import USER, BareTest
+
 BUILD = os.path.abspath(os.environ.get("STEPSCOPE_BUILD", "build/release"))
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 WHEELS = os.path.join(os.path.dirname(BUILD), "wheels")
 VERSIONS = ("310", "311", "312", "313", "313t", "314", "314t", "315", "315t")
 MOST_BYTES = 6 << 20
+MORE_PYTHONS = {"forky": "python3.13 python3.15"}  # than the one of the suite
 STEPS = 60
 TRAINING = f"""
 import stepscope
@@ -139,26 +143,71 @@ class Installed(WheelTest):
         self.assertEqual(build["state"], "ok")
 
 
-@unittest.skipUnless(os.geteuid() == 0, "only root can make a bare system")
-class Bare(WheelTest):
-    def test_no_compiler_and_nothing_but_python(self):
-        for suite in ("bookworm", "trixie", "forky"):
-            with self.subTest(suite=suite):
-                system = self.path(suite)
-                script = "/usr/share/debootstrap/scripts/sid"  # the same for all, also for new ones
-                self.execute("debootstrap", "--variant=minbase", "--include=python3,python3-venv", suite,
-                             system, os.environ.get("STEPSCOPE_MIRROR", "http://deb.debian.org/debian"),
-                             script)
-                shutil.copy(self.wheel, system)
-                shutil.copy(self.script, system)
-                command = ("python3 -m venv /v && /v/bin/pip install --no-index /*.whl"
-                           " && mount -t proc proc /proc"
-                           " && ! command -v cc && /v/bin/stepscope run --dir /r -- python3 /train.py"
-                           " && /v/bin/stepscope report --json /r/latest > /report.json")
-                self.execute("unshare", "--mount", "--pid", "--fork", "chroot", system, "sh", "-c",
-                             command)
-                with open(f"{system}/report.json", encoding="utf-8") as file:
-                    self.assertEqual(json.load(file)["steps"]["count"], STEPS)
+# Every way of installing, and that the command of each records all interpreters of the system.
+BARE = f"""
+set -e
+if command -v cc; then exit 1; fi
+cd /wheel
+check() {{
+    for python in "$2" /usr/bin/python3.1[0-9]; do
+        rm -rf "$HOME/runs"
+        "$1" run --quiet --dir "$HOME/runs" -- "$python" train.py
+        "$1" report --json "$HOME/runs/latest" | grep -q '"count": *{STEPS}\\b'
+        echo "recorded: $1 $python"
+    done
+}}
+pip="python3 $(echo /usr/share/python-wheels/pip-*.whl)/pip"
+export PIP_NO_INDEX=1 PIP_BREAK_SYSTEM_PACKAGES=1 PIP_ROOT_USER_ACTION=ignore
+python3 -m venv "$HOME/venv"
+python3 - <<'END'
+import os, subprocess, time
+begin = time.monotonic()
+subprocess.run('"$HOME/venv/bin/pip" install -q *.whl', shell=True, check=True)
+cpu = os.times()
+print("installed in %.1f s, %.1f s of the processor" % (time.monotonic() - begin, sum(cpu[2:4])))
+END
+check "$HOME/venv/bin/stepscope" "$HOME/venv/bin/python"
+python3 -m venv --copies "$HOME/copied"
+"$HOME/copied/bin/pip" install -q *.whl
+check "$HOME/copied/bin/stepscope" "$HOME/copied/bin/python"
+$pip install -q --user *.whl
+check "$HOME/.local/bin/stepscope" python3
+$pip install -q --target "$HOME/target" *.whl
+check "$HOME/target/bin/stepscope" python3
+./uv venv -q --offline --python python3 "$HOME/uv"
+./uv pip install -q --offline --python "$HOME/uv/bin/python" *.whl
+check "$HOME/uv/bin/stepscope" "$HOME/uv/bin/python"
+
+command=$HOME/venv/bin/stepscope
+"$command" run --quiet --dir "$HOME/runs" --tensorboard "$HOME/board" --html "$HOME/page.html" -- python3 train.py
+ls "$HOME"/board/*/*tfevents* "$HOME"/board/*tfevents* 2>/dev/null | grep -q .
+grep -q uPlot "$HOME/page.html"
+"$command" export perfetto "$HOME/runs/latest" "$HOME/trace"
+"$command" doctor | grep -q 'all are built in'
+echo complete
+"""
+
+
+class Bare(BareTest):
+    """Root and another user, without a compiler, with all Pythons of the system."""
+
+    def test_every_way_of_installing(self):
+        self.check_each(self.check)
+
+    def check(self, system, suite):
+        more = MORE_PYTHONS.get(suite, "python3")
+        system.run(f"apt-get -qq update; apt-get -qq install -y --no-install-recommends {more}")
+        os.makedirs(system.path("wheel"))
+        for path in (wheel_for(platform.machine()), os.path.join(WHEELS, "tools/bin/uv")):
+            shutil.copy(path, system.path("wheel"))
+        with open(system.path("wheel/train.py"), "w", encoding="utf-8") as file:
+            file.write(TRAINING)
+        for user in (0, USER):
+            said = system.run(BARE, user)
+            self.assertIn("complete\n", said)
+            # Five ways, each with its own Python and those of the system.
+            self.assertEqual(said.count("recorded: "), 5 * (2 + more.count("python3.")), said)
+            print(f"\n{suite}, user {user}: {re.search('installed in .*', said)[0]}")
 
 
 if __name__ == "__main__":
