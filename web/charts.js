@@ -82,7 +82,7 @@ function columnChart(place, data, selection, height, { lines, values, more }) {
     return [line.times, ...values(held)];
   };
   const options = frame(place, selection, height);
-  const at = (plot, v, column, i) => v == null ? "where the pointer is" : describe(held[i], v, selection);
+  const at = (plot, v, column, i) => v == null ? "move the pointer over the chart" : describe(held[i], v, selection);
   options.series = [{ label: "at", value: at }, ...lines(i => held[i])];
   more(options);
   const plot = new uPlot(options, fill(selection.from, selection.to), place);

@@ -140,7 +140,7 @@ const struct finding_kind finding_preempted = {
     .find = find_preempted,
     .ends = {{"", ENDS_OF_WAIT}},
     .advice =
-        "leave a core for the training: fewer workers and threads, and move other programs elsewhere or run them with nice",
+        "leave a core for the training: use fewer workers and threads, and stop other programs or run them with nice",
     .given = "always",
     .cases =
         {{"threads of OpenMP (libgomp, libiomp) waited for a core, and no variable says how they wait: also OMP_WAIT_POLICY=passive",

@@ -52,7 +52,7 @@ void cure_spinning(struct finding *finding, const struct diagnosis_input *input)
     memcpy(advice, finding->advice, sizeof advice);
     cause_text(
         finding->advice,
-        "set OMP_WAIT_POLICY=passive in the environment: OpenMP's threads then sleep at barriers, where they spin now while others need the core; then %s",
+        "set OMP_WAIT_POLICY=passive, so that OpenMP threads sleep at barriers instead of spinning; then %s",
         advice);
 }
 

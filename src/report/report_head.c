@@ -14,7 +14,8 @@ enum { COMMAND_LEAST = 12 };
  * many more steps would make it 2 % is said below this multiple of those that were seen (ours). */
 static const double known_high = 0.0205, known_good = 0.05, known_fair = 0.1, more_most = 10;
 
-/* Programs are known by their names, wherever they are. */
+/* Programs are known by their names, wherever they are: the text without the folder of its first
+ * word. */
 static struct ss_text without_folder(struct ss_text command)
 {
     size_t start = 0;
@@ -23,6 +24,29 @@ static struct ss_text without_folder(struct ss_text command)
         if (command.data[i] == '/')
             start = i + 1;
     return (struct ss_text){command.data + start, command.size - start};
+}
+
+/* What a user calls the command: "python train.py --epochs 3", or "notebook". */
+static void add_command(struct buf *out, struct ss_text command)
+{
+    static const char python[] = "python", kernel[] = "-m ipykernel";
+    size_t word = 0;
+
+    command = without_folder(command);
+    if (command.size > strlen(python) && memcmp(command.data, python, strlen(python)) == 0) {
+        while (word < command.size && command.data[word] != ' ')
+            word++;
+        word += word < command.size;
+    }
+    const struct ss_text rest = {command.data + word, command.size - word};
+    if (word > 0 && rest.size >= strlen(kernel) && memcmp(rest.data, kernel, strlen(kernel)) == 0) {
+        buf_add_text(out, "notebook");
+        return;
+    }
+    const bool is_script = word > 0 && rest.size > 0 && !strchr("-'\"", rest.data[0]);
+    const struct ss_text shown = is_script ? without_folder(rest) : rest;
+    buf_add(out, command.data, word);
+    buf_add(out, shown.data, shown.size);
 }
 
 static void add_steps(struct page *page, const struct snapshot *snapshot)
@@ -70,7 +94,7 @@ void report_head_run(struct report *report, const char *before)
     const struct analysis *analysis = report->analysis;
     struct page *page = &report->page;
     struct ss_text command = report_command(analysis);
-    struct buf end = {0};
+    struct buf end = {0}, name = {0};
 
     add_end(page, analysis);
     buf_add(&end, buf_text(&page->value), page->value.size);
@@ -80,11 +104,13 @@ void report_head_run(struct report *report, const char *before)
                                    strlen(run_facts_name(analysis->facts))};
     const size_t used = strlen(before) + 2 + text_width(buf_text(&end), end.size);
     buf_add_text(&page->value, before);
-    page_text(page, without_folder(command),
+    add_command(&name, command);
+    page_text(page, (struct ss_text){buf_text(&name), name.size},
               page->columns > used + COMMAND_LEAST ? page->columns - used : COMMAND_LEAST);
     buf_printf(&page->value, ": %s", buf_text(&end));
-    page->value.failed |= end.failed;
+    page->value.failed |= end.failed || name.failed;
     report_paragraph(report, false);
+    buf_release(&name);
     buf_release(&end);
 }
 

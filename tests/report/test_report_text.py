@@ -24,7 +24,7 @@ class Text(ReportTest):
         self.assertRegex(lines[2], r"^104\.1 steps/s \(103\.\d to 104\.\d\), median step 9\.\d\d ms")
         self.assertRegex(lines[3], r"^confidence high: 200 steady steps, mean \+-0\.6 %$")
 
-    def test_a_program_is_known_by_its_name(self):
+    def test_programs_and_scripts_are_known_by_their_names(self):
         made = runs.healthy()
         place = bytes(made.data).index(b"python train.py --epochs 3")
         made.data[place:place + 26] = b"/opt/a b/python x/t.py /a/"
@@ -32,7 +32,10 @@ class Text(ReportTest):
         self.assertTrue(self.report().startswith("a b/python x/t.py /a/: "))
         made.data[place:place + 26] = b"/opt/venv/python x/t.py /a"
         self.make_run("venv", p=made)
-        self.assertTrue(self.report(run="venv").startswith("python x/t.py /a: "))
+        self.assertTrue(self.report(run="venv").startswith("python t.py /a: "))
+        made.data[place:place + 26] = b"/v/python -m ipykernel -fx"
+        self.make_run("kernel", p=made)
+        self.assertTrue(self.report(run="kernel").startswith("notebook: "))
 
     def test_too_few_steps_are_no_answer(self):
         self.make_run(p=runs.too_few())
