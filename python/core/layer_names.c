@@ -41,6 +41,21 @@ static const char *kind_of(PyObject *object)
     return dot ? dot + 1 : name;
 }
 
+/* Its class, and whether it is compiled: torch.compile() of a module makes another one around it,
+ * module.compile() sets an attribute. */
+static bool describe(PyObject *object, char kind[static KIND_TEXT])
+{
+    static const char COMPILED[] = ", compiled"; /* snapshot_layers.c takes it off */
+    const bool is_around = strcmp(kind_of(object), "OptimizedModule") == 0;
+    PyObject *set = PyObject_GetAttrString(object, is_around ? "_orig_mod" : "_compiled_call_impl");
+    const bool is_compiled = set && set != Py_None;
+    snprintf(kind, KIND_TEXT, "%.*s%s", (int)(KIND_TEXT - sizeof COMPILED),
+             kind_of(is_around && set ? set : object), is_compiled ? COMPILED : "");
+    Py_XDECREF(set);
+    hook_forget_error();
+    return is_compiled;
+}
+
 /* Where a layer of this object is or may be put. There is room. */
 static struct layer **slot_of(PyObject *object)
 {
@@ -84,6 +99,7 @@ static void name_layer(struct layer *layer, const char *path, const char *kind)
 /* Which object has a path is decided by the first one that has it in this process. */
 static void put_layer(PyObject *object, const char *path)
 {
+    char kind[KIND_TEXT];
     if (!make_room() || !PyType_SUPPORTS_WEAKREFS(Py_TYPE(object)))
         return;
     struct layer **slot = slot_of(object);
@@ -97,7 +113,8 @@ static void put_layer(PyObject *object, const char *path)
     names.count += !(*slot)->object;
     (*slot)->object = object;
     Py_XSETREF((*slot)->weak, weak);
-    name_layer(*slot, path, kind_of(object));
+    (*slot)->is_compiled = describe(object, kind);
+    name_layer(*slot, path, kind);
 }
 
 static struct layer *known(PyObject *object)
@@ -246,7 +263,7 @@ struct layer *layer_names_find(PyObject *object, struct layer *around, bool *mad
     if (!around)
         layer_names_add(object);
     layer = known(object);
-    return layer || !around ? layer : find_by_kind(object, around);
+    return layer || !around || around->is_compiled ? layer : find_by_kind(object, around);
 }
 
 bool layer_is_wrapped(const struct layer *layer, const struct layer *around)

@@ -4,26 +4,20 @@
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
+#include "base/own_counters.h"
 #include "guard.h"
 #include "hook_extras.h"
 #include "hook_technique.h"
 #include "record/session.h"
 
 enum {
-    FIRST = 10,               /* updates before the first stretch */
-    EARLY = 20,               /* stretches that may come quickly, for runs that are short */
-    LEAST_EARLY = 5,          /* updates between those, */
-    LEAST = 20,               /* and between others, */
-    MANY = 300,               /* of which at least this many do, */
-    RARELY = 10,              /* then that much less often */
-    BUDGET = 1250,            /* a part of the time on a core */
-    DISTURBS = 200,           /* a part of a step */
     CALL_NS = 60,             /* what cannot be measured: of a call, */
     MARK_NS = 4000,           /* and of a mark by autograd */
     MARKING_MOST_NS = 100000, /* of one call */
-    NAMING_MOST_NS = 5000000
+    NAMING_MOST_NS = 5000000,
+    TRIAL_MARKS = 8, /* each may wait for the GIL */
+    SPOILED_MOST = 2 /* stretches in a row */
 };
 
 /* Read in each call of a module. */
@@ -35,73 +29,59 @@ static struct {
     size_t slots, count;
 } nodes;
 
-/* When to sample, and what with: for the one thread that is looked at. */
+/* What to sample with, for the one thread that is looked at. */
 static struct {
     bool has_owner, is_off;
-    bool is_open; /* there is a stretch */
+    bool is_open;    /* there is a stretch */
+    bool is_trial;   /* which no report shows */
+    bool no_marks;   /* they wait too long */
+    bool is_watched; /* passes of this step are timed */
+    unsigned marks, spoiled;
     uint32_t number;
-    int64_t countdown; /* updates to the next stretch */
-    uint64_t updates, random;
-    uint64_t every;        /* about this many updates, whatever it costs; 0: within the budget */
-    ss_ticks begun, first; /* `first`: update, in time on a core */
-    ss_ticks first_wall;   /* the same by the clock */
-    ss_ticks cost, all_costs;
+    ss_ticks begun, cost;
     PyTypeObject *tensor;
     PyObject *is_time, *may_mark;
     PyObject *grad_fn, *version, *is_view, *sequence, *hook;
-    ss_name stretch, own;
-} sampling = {.countdown = FIRST};
+    ss_name stretch, own, spent;
+} sampling;
 
 /* Where this thread is. */
 static _Thread_local struct {
     bool is_owner, can_mark;
     struct layer *layer;                           /* the innermost that is open */
     const struct hook_visit *outermost, *backward; /* rows' calls; NULL: none */
+    const struct hook_visit *pass;                 /* that is timed */
     struct hook_visit root, part;                  /* spans of layers in those */
 } here __attribute__((tls_model(SS_TLS_MODEL)));
 
-/* When to sample. */
+/* Stretches. */
 
 static bool is_sampling(void)
 {
-    return hook_state.measuring & HOOK_MEASURES_LAYERS && here.is_owner;
+    return sampling.is_open && here.is_owner;
 }
 
-static uint64_t next_random(void)
+/* What is begun will be ended. */
+static void settle(void)
 {
-    sampling.random ^= sampling.random << 13;
-    sampling.random ^= sampling.random >> 7;
-    sampling.random ^= sampling.random << 17;
-    return sampling.random;
+    if (sampling.is_open || sampling.is_watched || here.outermost || here.backward || here.pass)
+        hook_state.measuring |= HOOK_MEASURES_LAYERS;
+    else
+        hook_state.measuring &= ~(unsigned)HOOK_MEASURES_LAYERS;
 }
 
-/* Time of this thread on a core: what is spent here is a part of that, however busy others are. */
-static ss_ticks time_on_core(void)
+static int64_t cost_ns(void)
 {
-    struct timespec now;
-    return clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now) == 0
-               ? ss_ticks_of_ns((int64_t)now.tv_sec * 1000000000 + now.tv_nsec)
-               : 0;
+    enum { SECOND_NS = 1000000000 };
+    const ss_ticks second = ss_ticks_of_ns(SECOND_NS);
+    return second ? (int64_t)((double)sampling.cost / (double)second * SECOND_NS) : 0;
 }
 
-/* An update to the next one, from the first on. */
-static ss_ticks usual_step(void)
+static void end_stretch(void)
 {
-    return (time_on_core() - sampling.first) / (sampling.updates ? sampling.updates : 1) + 1;
-}
-
-/* So that what this and the next one cost is within the budget by then. */
-static void plan_next(void)
-{
-    const ss_ticks passed = time_on_core() - sampling.first;
-    const ss_ticks step = usual_step();
-    const ss_ticks wanted = (sampling.all_costs + sampling.cost) * BUDGET;
-    uint64_t left = wanted > passed ? (wanted - passed) / step : 0;
-    const uint64_t least = sampling.number < EARLY ? LEAST_EARLY : LEAST;
-    left = left < least ? least : left;
-    left *= sampling.number > MANY ? RARELY : 1;
-    left = sampling.every ? sampling.every : left;
-    sampling.countdown = (int64_t)(left + next_random() % (left / 2 + 1));
+    sampling.is_open = false;
+    hook_put_condition(HOOK_CONDITION_OWN, 0);
+    settle();
 }
 
 /* A stretch that cannot end as it should has no end: a reader drops what was in it. */
@@ -109,31 +89,38 @@ static void abandon_stretch(void)
 {
     if (!sampling.is_open)
         return;
-    sampling.is_open = false;
-    hook_state.measuring &= ~(unsigned)HOOK_MEASURES_LAYERS;
-    hook_put_condition(HOOK_CONDITION_OWN, 0);
-    sampling.all_costs += sampling.cost;
-    sampling.cost = 0;
-    sampling.countdown = LEAST;
+    end_stretch();
+    layers_pace_abandon(cost_ns());
+}
+
+/* Without marks nothing of a stretch waits. */
+static void stop_marks(void)
+{
+    if (sampling.no_marks)
+        return;
+    sampling.no_marks = true;
+    hook_status_mark("layers without backward",
+                     "marks in the backward pass waited for another thread of Python");
 }
 
 static void close_stretch(ss_ticks now)
 {
-    sampling.is_open = false;
-    hook_state.measuring &= ~(unsigned)HOOK_MEASURES_LAYERS;
-    hook_put_condition(HOOK_CONDITION_OWN, 0);
-    ss_append(sampling.stretch, sampling.begun, now, SS_FLAG_SAMPLED, sampling.number);
-    sampling.all_costs += sampling.cost;
-    plan_next();
+    end_stretch();
+    const bool has_waited = layers_pace_close(cost_ns());
+    ss_counter(sampling.spent, (double)layers_pace_spent_ns());
+    sampling.spoiled = has_waited ? sampling.spoiled + 1 : 0;
+    if (has_waited && (sampling.is_trial || sampling.spoiled == SPOILED_MOST))
+        stop_marks();
+    if (!has_waited && !sampling.is_trial)
+        ss_append(sampling.stretch, sampling.begun, now, SS_FLAG_SAMPLED, sampling.number);
 }
 
 /* What takes much longer than others do accumulates gradients, or no update comes any more. */
 static bool is_too_long(void)
 {
     enum { STEPS_MOST = 4, MORE_NS = 100000000 };
-    const ss_ticks now = ss_now(), step = (sampling.begun - sampling.first_wall) /
-                                          (sampling.updates ? sampling.updates : 1);
-    return sampling.is_open && now - sampling.begun > step * STEPS_MOST + ss_ticks_of_ns(MORE_NS);
+    return sampling.is_open &&
+           ss_now() - sampling.begun > ss_ticks_of_ns(layers_pace_step_ns() * STEPS_MOST + MORE_NS);
 }
 
 static void give_up(const char *reason)
@@ -167,20 +154,29 @@ static bool is_time(void)
 
 static void open_stretch(ss_ticks now)
 {
-    sampling.countdown = LEAST;
+    layers_pace_later();
     if (hook_state.condition || !is_time())
         return;
-    if (sampling.number == 0 || sampling.cost > usual_step() / DISTURBS)
+    if (layers_pace_disturbs())
         hook_put_condition(HOOK_CONDITION_OWN, SS_FLAG_PERTURBED);
     sampling.number++;
     sampling.is_open = true;
+    sampling.is_trial = layers_pace_is_trial();
+    sampling.marks = 0;
     sampling.begun = now;
     sampling.cost = 0;
     if (nodes.slot)
         memset(nodes.slot, 0, nodes.slots * sizeof *nodes.slot);
     nodes.count = 0;
     ss_append(sampling.stretch, now, now, SS_FLAG_SAMPLED, sampling.number);
-    hook_state.measuring |= HOOK_MEASURES_LAYERS;
+}
+
+/* Whose update it is, the thread whose layers are looked at. */
+static bool is_owner(void)
+{
+    if (!sampling.has_owner)
+        sampling.has_owner = here.is_owner = true;
+    return here.is_owner;
 }
 
 /* An update is about to begin. */
@@ -188,26 +184,20 @@ static bool update_enter(struct hook_visit *visit, const struct hook_call *call)
 {
     (void)call;
     (void)visit;
-    if (sampling.is_off || !sampling.is_time)
-        return true;
-    if (!sampling.has_owner)
-        sampling.has_owner = here.is_owner = true;
-    if (!here.is_owner)
+    if (sampling.is_off || !sampling.is_time || !is_owner())
         return true;
     if (here.outermost || here.backward) { /* one of several in a step, of which none ends it */
         abandon_stretch();
         return true;
     }
-    if (!sampling.first) {
-        sampling.first = time_on_core();
-        sampling.first_wall = ss_now();
-    }
-    sampling.updates++;
-    sampling.countdown--;
+    const enum layers_due due = layers_pace_update();
+    sampling.is_watched = due == LAYERS_DUE_WATCH;
+    here.pass = NULL;
     if (sampling.is_open)
         close_stretch(ss_now());
-    else if (sampling.countdown <= 0)
+    else if (due == LAYERS_DUE_SAMPLE)
         open_stretch(ss_now());
+    settle();
     return true;
 }
 
@@ -315,7 +305,8 @@ static void mark_tensor(PyObject *tensor, struct layer *layer)
     PyObject *number =
         node && node != Py_None ? PyObject_CallMethodNoArgs(node, sampling.sequence) : NULL;
     const uint64_t known = number ? PyLong_AsUnsignedLongLong(number) : UINT64_MAX;
-    if (known != UINT64_MAX && take_node(known))
+    const bool is_new = known != UINT64_MAX && take_node(known);
+    if (is_new && (!sampling.is_trial || sampling.marks++ < TRIAL_MARKS))
         put_mark(node, layer ? layer_backward(layer) : 0);
     Py_XDECREF(number);
     Py_XDECREF(node);
@@ -380,8 +371,9 @@ PyObject *layers_call(const struct hook_point *point, vectorcallfunc original, P
 {
     const Py_ssize_t count = PyVectorcall_NARGS(nargsf);
     struct layer *around = here.layer;
-    struct layer *layer =
-        point->layers == HOOK_LAYERS_MODULES && count > 0 ? find_layer(args[0]) : NULL;
+    struct layer *layer = is_sampling() && point->layers == HOOK_LAYERS_MODULES && count > 0
+                              ? find_layer(args[0])
+                              : NULL;
     struct hook_visit visit;
     if (!layer || layer_is_wrapped(layer, around))
         return original(callable, args, nargsf, kwnames);
@@ -398,7 +390,8 @@ PyObject *layers_call(const struct hook_point *point, vectorcallfunc original, P
 
 static bool may_mark(void)
 {
-    PyObject *answer = sampling.tensor ? PyObject_CallNoArgs(sampling.may_mark) : NULL;
+    const bool is_wanted = sampling.tensor && !sampling.no_marks;
+    PyObject *answer = is_wanted ? PyObject_CallNoArgs(sampling.may_mark) : NULL;
     const bool is_true = answer == Py_True;
     Py_XDECREF(answer);
     hook_forget_error();
@@ -437,15 +430,24 @@ static void outermost_leave(PyObject *result)
 
 /* Rows. */
 
+static void begin_pass(const struct hook_visit *visit)
+{
+    if (here.pass || !here.is_owner || !(sampling.is_watched || sampling.is_open))
+        return;
+    here.pass = visit;
+    layers_pass_begin();
+}
+
 static bool layers_enter(struct hook_visit *visit, const struct hook_call *call)
 {
     const unsigned kind = visit->point->layers;
     const int error = errno;
-    if (!is_sampling() || !visit->open)
+    if (!visit->open)
         return true;
-    if (kind == HOOK_LAYERS_MODULES) {
+    begin_pass(visit);
+    if (is_sampling() && kind == HOOK_LAYERS_MODULES) {
         outermost_enter(visit, call);
-    } else if (!here.backward) {
+    } else if (is_sampling() && !here.backward) {
         here.backward = visit;
         here.part.open = NULL;
     }
@@ -464,6 +466,11 @@ static void layers_leave(const struct hook_visit *visit, const struct hook_call 
     } else if (visit == here.backward) {
         turn_to(0);
         here.backward = NULL;
+    }
+    if (visit == here.pass) {
+        layers_pass_end();
+        here.pass = NULL;
+        settle();
     }
 }
 
@@ -489,11 +496,11 @@ const struct hook_extra hook_updates = {
 static void after_fork_in_child(void)
 {
     sampling.has_owner = here.is_owner = layers_inside = false;
-    here.outermost = here.backward = NULL;
+    here.outermost = here.backward = here.pass = NULL;
     here.layer = NULL;
-    abandon_stretch();
-    sampling.countdown = FIRST;
-    sampling.first = sampling.all_costs = sampling.updates = 0;
+    sampling.is_watched = false;
+    end_stretch();
+    layers_pace_restart();
 }
 
 static void intern_texts(void)
@@ -504,30 +511,36 @@ static void intern_texts(void)
     sampling.sequence = PyUnicode_InternFromString("_sequence_nr");
     sampling.hook = PyUnicode_InternFromString("register_prehook");
     sampling.stretch = ss_intern("sampled", SS_STAGE_OTHER, SS_ROLE_NONE, SS_SCOPE_NONE, NULL);
+    sampling.spent =
+        ss_intern(OWN_COUNTER_LAYERS, SS_STAGE_OTHER, SS_ROLE_NONE, SS_SCOPE_NONE, NULL);
     sampling.own = ss_intern("sampling", SS_STAGE_USER, SS_ROLE_NONE, SS_SCOPE_NONE, NULL);
+}
+
+/* STEPSCOPE_LAYERS: 0 for never, a number for the distance in updates; else within the budget.
+ */
+static bool is_wanted(uint64_t *every)
+{
+    const char *wanted = secure_getenv("STEPSCOPE_LAYERS");
+    *every = wanted ? strtoul(wanted, NULL, 10) : 0;
+    return !wanted || !*wanted || *every > 0 || strcmp(wanted, "auto") == 0;
 }
 
 PyObject *layers_start(PyObject *module, PyObject *arguments)
 {
-    const char *wanted = secure_getenv("STEPSCOPE_LAYERS");
     PyObject *tensor, *find, *time, *mark;
+    uint64_t every = 0;
     (void)module;
     if (!PyArg_ParseTuple(arguments, "OOOO", &tensor, &find, &time, &mark))
         return NULL;
-    const bool is_paced = wanted && strcmp(wanted, "auto") == 0;
-    const unsigned long every = wanted ? strtoul(wanted, NULL, 10) : 0;
-    if (!HAS_GIL && !sampling.is_off)
-        give_up("this Python is built without the GIL");
-    if (!HAS_GIL || (!is_paced && every == 0)) {
-        sampling.is_off = true;
+    if (!sampling.is_off && (!HAS_GIL || !is_wanted(&every)))
+        give_up(HAS_GIL ? "STEPSCOPE_LAYERS says so" : "this Python is built without the GIL");
+    if (sampling.is_off)
         Py_RETURN_NONE;
-    }
-    sampling.every = is_paced ? 0 : every;
     if (!sampling.is_time) {
         intern_texts();
         pthread_atfork(NULL, NULL, after_fork_in_child);
-        sampling.random = (uint64_t)(uintptr_t)&here * 2654435761u ^ ss_now() ^ 1;
     }
+    layers_pace_start(every);
     layer_names_init(find);
     Py_XSETREF(sampling.is_time, Py_NewRef(time));
     Py_XSETREF(sampling.may_mark, Py_NewRef(mark));

@@ -33,6 +33,7 @@ struct layer {
     const struct layer *around; /* without an object: what calls it */
     char *path, *kind;          /* `kind`: its class */
     ss_name forward, backward;  /* 0: none has been needed */
+    bool is_compiled;           /* what has no path in it was made by the compiler */
 };
 
 /* find(module) gives what it is called, and a list of pairs (module, path) of all that is in it,
@@ -52,6 +53,57 @@ bool layer_is_wrapped(const struct layer *layer, const struct layer *around);
 /* The name of its spans. */
 ss_name layer_forward(struct layer *layer);
 ss_name layer_backward(struct layer *layer);
+
+/* When layers are sampled (layers_pace.c): in one of N stretches, with N such that all of it stays
+ * below a thousandth of the time.
+ *
+ * What a stretch costs is known from pairs. The forward and backward passes of the steps just
+ * before it, in which nothing is sampled, are timed as well as its own. What its own take longer on
+ * a core is the cost; so is what they wait longer, if their thread gave up its core more often: a
+ * mark waits where another thread holds the GIL, which nothing inside the mark can see. What our
+ * own calls are known to have taken is the least.
+ *
+ * Of the one thread that is looked at, with the GIL held. */
+enum layers_due {
+    LAYERS_DUE_NOTHING,
+    LAYERS_DUE_WATCH, /* the passes of the step that begins now are timed */
+    LAYERS_DUE_SAMPLE
+};
+
+/* `every`: this many updates or so, whatever it costs; 0: within the budget. */
+void layers_pace_start(uint64_t every);
+
+/* In a forked child. */
+void layers_pace_restart(void);
+
+/* At each update. */
+enum layers_due layers_pace_update(void);
+
+/* Around each pass of a step that is watched or sampled. */
+void layers_pass_begin(void);
+void layers_pass_end(void);
+
+/* A stretch has ended, in which our own calls took so much. The next one is planned. True: it has
+ * waited for so long that it does not show how time divides. */
+bool layers_pace_close(int64_t own_ns);
+
+/* A stretch has no end; what it took counts all the same. */
+void layers_pace_abandon(int64_t own_ns);
+
+/* None can begin now. */
+void layers_pace_later(void);
+
+/* The next stretch is the first one, which only shows what it takes. */
+bool layers_pace_is_trial(void);
+
+/* What all stretches took so far. */
+int64_t layers_pace_spent_ns(void);
+
+/* Whether the next stretch takes too long for its step to be like others. */
+bool layers_pace_disturbs(void);
+
+/* A usual step by the clock. */
+int64_t layers_pace_step_ns(void);
 
 /* Whether a call that is sampled is open on this thread: then what it calls is looked at. */
 extern _Thread_local bool layers_inside __attribute__((tls_model(SS_TLS_MODEL)));

@@ -10,6 +10,7 @@
 #define OWN_COUNTER_DISCARDED "stack samples discarded"
 #define OWN_COUNTER_SAMPLES "samples of a batch"
 #define OWN_COUNTER_MAKING "making a batch" /* looks at threads that do: enum making_state */
+#define OWN_COUNTER_LAYERS "layers cost"    /* nanoseconds so far */
 
 enum making_state { MAKING_WAITS, MAKING_RUNS, MAKING_WAITS_FOR_LOCK, MAKING_STATES };
 

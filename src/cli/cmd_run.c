@@ -15,7 +15,7 @@
 enum { SIGNAL_EXIT = 128 }; /* as a shell says it, for the case that we cannot die ourselves */
 
 static const char *dir, *name, *job, *every, *deadline, *tensorboard, *redact;
-static bool quiet, strict, force, device_events, unpacked, ops, no_ops, keep_traces;
+static bool quiet, strict, force, device_events, no_layers, unpacked, ops, no_ops, keep_traces;
 static const char *html;
 static int64_t deadline_ns;
 static struct step_courses courses; /* of all steps, for the page */
@@ -128,6 +128,8 @@ static int run(struct console *console, int count, char **words)
         (void)setenv("STEPSCOPE_OPS", ops ? "now" : "never", 1);
     if (device_events)
         (void)setenv("STEPSCOPE_DEVICE_EVENTS", "1", 1);
+    if (no_layers)
+        (void)setenv("STEPSCOPE_LAYERS", "0", 1);
     supervise(&wish, &end);
     step_courses_release(&courses);
     if (end.refused)
@@ -181,6 +183,7 @@ static const struct cli_option options[] = {
      .is_given = &ops},
     {.name = "no-ops", .help = "never do that", .is_given = &no_ops},
     {.name = "keep-traces", .help = "keep the traces that this needs", .is_given = &keep_traces},
+    {.name = "no-layers", .help = "do not sample the layers of the model", .is_given = &no_layers},
     {.name = "no-pack",
      .help = "do not compress the run (older versions read it)",
      .is_given = &unpacked},

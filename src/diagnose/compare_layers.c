@@ -13,6 +13,7 @@ static const double WIDTH_IN_ERRORS = 1.96;
 bool compare_layers_take(struct compare_layers *out, const struct snap_loop *loop)
 {
     *out = (struct compare_layers){0};
+    out->has_backward = !loop->layers.no_backward;
     out->layer = calloc(loop->layers.count + 1, sizeof *out->layer);
     for (size_t i = 0; out->layer && i < loop->layers.count; i++) {
         const struct snap_layer *row = &loop->layers.rows[i];
@@ -109,6 +110,13 @@ static int by_change(const void *x, const void *y)
     return (a < b) - (a > b);
 }
 
+/* Layers of which one run has the backward pass and the other has not are no pairs. */
+static bool can_be_compared(const struct compare_side *a, const struct compare_side *b)
+{
+    return a->runs[0].layers.count > 0 && b->runs[0].layers.count > 0 &&
+           a->runs[0].layers.has_backward == b->runs[0].layers.has_backward;
+}
+
 static size_t add_side(struct compare_layer_row *rows, size_t count,
                        const struct compare_layers *layers)
 {
@@ -131,7 +139,7 @@ size_t compare_layer_rows(const struct comparison *with, const struct compare_si
     size_t count = add_side(rows, 0, &a->runs[0].layers);
 
     count = add_side(rows, count, &b->runs[0].layers);
-    if (a->runs[0].layers.count == 0 || b->runs[0].layers.count == 0)
+    if (!can_be_compared(a, b))
         return 0;
     for (size_t i = 0; i < count; i++) {
         const struct arm one = arm_of(a, rows[i].path, with->per_sample);

@@ -16,6 +16,7 @@ struct compare_layer {
 struct compare_layers {
     struct compare_layer *layer;
     size_t count;
+    bool has_backward;
 };
 
 /* Layers of at least 0.5 % of the step. False: no memory. */

@@ -7,9 +7,9 @@
 
 static const double ns_per_ms = 1e6, least_share = 0.001;
 
-static const char *const own_counters[] = {OWN_COUNTER_SAMPLES,      OWN_COUNTER_MINOR_FAULTS,
-                                           OWN_COUNTER_MAJOR_FAULTS, OWN_COUNTER_CPU,
-                                           OWN_COUNTER_SAMPLER_CPU,  OWN_COUNTER_DISCARDED};
+static const char *const own_counters[] = {
+    OWN_COUNTER_SAMPLES,     OWN_COUNTER_MINOR_FAULTS, OWN_COUNTER_MAJOR_FAULTS, OWN_COUNTER_CPU,
+    OWN_COUNTER_SAMPLER_CPU, OWN_COUNTER_DISCARDED,    OWN_COUNTER_LAYERS};
 
 void board_names_release(struct board_names *names)
 {

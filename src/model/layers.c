@@ -33,6 +33,8 @@ static void close_stretch(struct layer_log *log, int64_t end_ns)
         const int64_t ns = log->stage_ns[i] - open->stage_ns[i] - open->cost_ns[i];
         open->stage_ns[i] = ns > 0 ? ns : 0;
     }
+    open->charged_ns = log->spent_ns - log->charged_ns;
+    log->charged_ns = log->spent_ns;
     if (log->waits == LAYERS_WAITING)
         drop_first(log);
     struct layer_stretch *place = &log->waiting[log->waits++];
@@ -78,6 +80,12 @@ void layers_cost(struct layer_log *log, unsigned stage, int64_t ns)
 {
     if (log->is_open && stage < SS_STAGE_COUNT)
         saturate_add(&log->open.cost_ns[stage], ns);
+}
+
+void layers_spent(struct layer_log *log, double ns)
+{
+    if (ns >= (double)log->spent_ns && ns < (double)(INT64_MAX / 2))
+        log->spent_ns = (int64_t)ns;
 }
 
 static bool overlaps(const struct layer_stretch *stretch, int64_t start_ns, int64_t end_ns)
@@ -230,8 +238,10 @@ static void book(struct loop_layers *layers, const struct layer_stretch *stretch
     const int cell = (int)(layers->stretches++ / layers->size);
     for (int i = 0; i < SS_STAGE_COUNT; i++) {
         saturate_add(&layers->stage_ns[cell][i], stretch->stage_ns[i]);
-        saturate_add(&layers->cost_ns, stretch->cost_ns[i]);
+        if (stretch->charged_ns <= 0)
+            saturate_add(&layers->cost_ns, stretch->cost_ns[i]);
     }
+    saturate_add(&layers->cost_ns, stretch->charged_ns > 0 ? stretch->charged_ns : 0);
     for (uint32_t i = 0; i < stretch->count; i++) {
         const struct layer_part *part = &stretch->part[i];
         const uint32_t place = node_of(layers, names, name_count, part->name);

@@ -29,6 +29,7 @@ struct layer_stretch {
     int64_t start_ns, end_ns;
     int64_t stage_ns[SS_STAGE_COUNT]; /* own time of spans; while it is open: when it began */
     int64_t cost_ns[SS_STAGE_COUNT];  /* of that: what sampling took */
+    int64_t charged_ns;               /* what it cost in all; 0: not known */
     bool is_cut;                      /* something else was in it */
     struct layer_part *part;
     uint32_t count, capacity;
@@ -39,6 +40,7 @@ struct layer_log {                    /* of a thread */
     struct layer_stretch open, waiting[LAYERS_WAITING];
     bool is_open;
     uint32_t waits;
+    int64_t spent_ns, charged_ns; /* what sampling cost so far, and what a stretch has of that */
 };
 
 /* By a path, such as that of a list of layers, which is not called itself. */
@@ -68,6 +70,10 @@ bool layers_note(struct layer_log *log, uint32_t name, int64_t self_ns);
 
 /* What sampling took, inside a span of this stage. */
 void layers_cost(struct layer_log *log, unsigned stage, int64_t ns);
+
+/* What all of it cost so far, also where it could not be seen: that of a stretch comes before its
+ * end. */
+void layers_spent(struct layer_log *log, double ns);
 
 /* What was then is cut out of steps. */
 void layers_cut(struct layer_log *log, int64_t start_ns, int64_t end_ns);

@@ -69,6 +69,7 @@ void model_free(struct model *model)
         overlays_release(&model->processes[i].compiles);
         free(model->processes[i].no_layers);
         free(model->processes[i].no_windows);
+        free(model->processes[i].no_backward);
     }
     model_names_release(&model->names);
     hot_release(&model->hot);
@@ -273,6 +274,8 @@ static void feed_mark(struct thread *thread, const struct ss_record *record)
         keep_reason(&model->processes[thread->process].no_layers, record->u.text.a);
     else if (strcmp(text, MODEL_NO_WINDOWS_MARK) == 0)
         keep_reason(&model->processes[thread->process].no_windows, record->u.text.a);
+    else if (strcmp(text, MODEL_NO_BACKWARD_MARK) == 0)
+        keep_reason(&model->processes[thread->process].no_backward, record->u.text.a);
 }
 
 /* Recorded now and then: this number until the next one. Inside closed spans there are no batches.
@@ -289,6 +292,8 @@ static void feed_counter(struct thread *thread, const struct ss_record *record)
     }
     if (strcmp(name->text, OWN_COUNTER_MAKING) == 0 && value >= 0 && value < MAKING_STATES)
         thread->model->processes[thread->process].making[(int)value]++;
+    if (strcmp(name->text, OWN_COUNTER_LAYERS) == 0)
+        tree_layers(thread->tree, value);
     if (name->stage == SS_STAGE_DATA && !(record->nest & SS_NEST_CLOSED) &&
         strcmp(name->text, OWN_COUNTER_SAMPLES) == 0)
         tree_samples(thread->tree, value);

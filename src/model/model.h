@@ -52,6 +52,7 @@ static inline bool model_computes(unsigned stage)
 #define MODEL_EARLY_MARK "asynchronous calls"
 #define MODEL_NO_LAYERS_MARK "layers not sampled"        /* its text says why */
 #define MODEL_NO_WINDOWS_MARK "no windows of operations" /* the same */
+#define MODEL_NO_BACKWARD_MARK "layers without backward" /* the same */
 /* Its text is the object of a jitted function: what that returned has been taken by the next call
  * of one in which a gradient was traced, so it gives new parameters. */
 #define MODEL_UPDATES_MARK "new parameters"

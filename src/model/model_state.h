@@ -28,6 +28,7 @@ struct model_process_facts {
     bool calls_return_early; /* and that this goes for compiled calls of any device */
     char *no_layers;         /* why layers were not sampled, as a mark said; NULL: none did */
     char *no_windows;        /* why there were no more windows of operations; the same */
+    char *no_backward;       /* the same of their backward passes */
     double sampler_cores;    /* sum over what the stack sampler said of itself */
     uint64_t sampler_looks;
     uint64_t making[MAKING_STATES]; /* looks at threads that made a batch */

@@ -469,6 +469,12 @@ void tree_recompile(struct tree_stage *stage, struct ss_text text)
     emit_fact(stage, (struct item){.kind = ITEM_RECOMPILE, .of.text = text});
 }
 
+void tree_layers(struct tree_stage *stage, double ns)
+{
+    if (stage->calls)
+        layers_spent(&stage->calls->layers, ns);
+}
+
 void tree_batches(struct tree_stage *stage, int64_t time_ns, struct ss_text text)
 {
     struct item item = {.kind = ITEM_BATCHES, .start_ns = time_ns, .of.text = text};

@@ -44,6 +44,9 @@ void tree_samples(struct tree_stage *stage, double samples);
 /* Records of the thread are missing there; a function is compiled again. */
 void tree_missing(struct tree_stage *stage, int64_t start_ns, int64_t end_ns);
 void tree_recompile(struct tree_stage *stage, struct ss_text text);
+/* What sampling layers has cost on the thread so far. */
+void tree_layers(struct tree_stage *stage, double ns);
+
 void tree_batches(struct tree_stage *stage, int64_t time_ns, struct ss_text text);
 
 /* Nothing more comes; the recording was stopped at that time, 0: it was not. */

@@ -84,6 +84,7 @@ struct snap_layer {
     uint32_t parent; /* place of what is around it + 1; 0: nothing is */
     uint32_t depth;
     bool is_inner;                  /* it has layers */
+    bool is_compiled;               /* as a whole: what is in it is not called */
     double calls;                   /* a step */
     double forward_ns, backward_ns; /* a step */
     struct interval share;          /* of steady time */
@@ -96,6 +97,7 @@ struct snap_layers {
     int64_t cost_ns;   /* what that took in all */
     double coverage;   /* the part of forward, backward and compute that is in a layer; NAN */
     char *reason;      /* why there are none; NULL: there are */
+    char *no_backward; /* why backward is of no layer: all are 0; NULL: it is, or there is none */
 };
 
 /* The steady steps as stretches of time, whole cells each, to be compared with what the machine did

@@ -357,5 +357,6 @@ bool snapshot_fill_loop(const struct model *model, const struct thread *thread,
     out->no_windows = no_windows ? strdup(no_windows) : NULL;
     return out->name && (out->no_windows || !no_windows) && fill_epochs(loop, out) &&
            fill_parts(loop, out) &&
-           snapshot_fill_layers(loop->layers, model->processes[loop->process].no_layers, out);
+           snapshot_fill_layers(loop->layers, model->processes[loop->process].no_layers,
+                                model->processes[loop->process].no_backward, out);
 }

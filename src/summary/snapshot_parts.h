@@ -67,9 +67,10 @@ bool snapshot_fill_calls(const struct loop *loop, int64_t start, uint32_t name,
 
 /* snapshot_layers.c: how the stages of a loop divide by layers of the model. */
 
-/* After the stages. `reason`: why there are none, if an adapter said so. False: memory is short. */
+/* After the stages. Why there are none, and why not in the backward pass, if an adapter said so.
+ * False: memory is short. */
 bool snapshot_fill_layers(const struct loop_layers *layers, const char *reason,
-                          struct snap_loop *out);
+                          const char *reason_backward, struct snap_loop *out);
 void snapshot_release_layers(struct snap_layers *layers);
 
 /* snapshot_input.c: how the batches of the primary loop were made and waited for. */

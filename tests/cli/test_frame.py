@@ -216,6 +216,7 @@ Options:
       --ops              find out at once which operations take time (PyTorch)
       --no-ops           never do that
       --keep-traces      keep the traces that this needs
+      --no-layers        do not sample the layers of the model
       --no-pack          do not compress the run (older versions read it)
       --strict           do not run the command if it cannot be recorded
   -h, --help             print this text

@@ -17,6 +17,9 @@ class Layers(FrameworkTest):
         self.layers = {layer["path"]: layer for layer in self.rows["layers"] or ()}
         return done
 
+    def reasons(self):
+        return {row["what"]: row["reason"] for row in self.rows["inside"]["not_measured"]}
+
     def sampled(self):
         """Spans of layers by the stretch that they are in, and the bounds of each stretch."""
         spans = [record for record in self.records()
@@ -67,7 +70,8 @@ class Layers(FrameworkTest):
         self.assertEqual(self.layers["layers.1.down"]["calls"], 1)
         inside = self.rows["inside"]
         self.assertGreater(inside["coverage"], 0.9)
-        self.assertIsNone(inside["reason"])
+        self.assertNotIn("layers", self.reasons())
+        self.assertGreater(inside["own_cost_ns"], 0)
         for path, layer in self.layers.items():
             below = [other for name, other in self.layers.items()
                      if name.rpartition(".")[0] == path]
@@ -139,11 +143,45 @@ class Layers(FrameworkTest):
                                      STEPSCOPE_LAYERS="1").stderr.strip(),
                          plain.stderr.strip())
 
-    def test_none_if_nobody_wants_them(self):
-        for wanted in ({}, {"STEPSCOPE_LAYERS": "0"}):
+    def test_none_if_nobody_wants_them_or_the_run_is_short(self):
+        for wanted, reason in (({"STEPSCOPE_LAYERS": "0"}, "STEPSCOPE_LAYERS says so"),
+                               ({}, "too few updates to sample one")):
             self.train("small", "5", **wanted)
             self.assertIsNone(self.rows["layers"])
-            self.assertTrue(self.rows["inside"]["reason"])
+            self.assertEqual(self.reasons()["layers"], reason)
+
+    def spent_ns(self):
+        """What sampling had cost so far, after each stretch."""
+        return [record["value"] for record in self.records()
+                if record["kind"] == "counter" and record["name"] == "layers cost"]
+
+    def test_layers_are_sampled_by_default_within_the_budget(self):
+        self.train("plain", "1500")
+        self.assertEqual(self.layers["0.up"]["class"], "Linear")
+        self.assertGreaterEqual(self.rows["inside"]["samples"], 2)
+        spent, steps = self.spent_ns(), self.rows["steps"]
+        most = max(b - a for a, b in zip([0] + spent, spent))
+        self.assertLess(spent[-1], 1500 * steps["steady"]["mean_ns"] / 1000 + 10e6 + 2 * most)
+        self.assertLessEqual(self.rows["inside"]["own_cost_ns"], spent[-1])
+        self.assertGreater(self.rows["inside"]["own_cost_ns"], 0)
+
+    def test_marks_that_wait_for_another_thread_are_charged_and_given_up(self):
+        self.train("waits", "30")
+        marks = [record["text"] for record in self.records()
+                 if record["kind"] == "mark" and record["name"] == "layers without backward"]
+        self.assertEqual(marks, ["marks in the backward pass waited for another thread of Python"])
+        self.assertGreater(self.spent_ns()[0], 25e6)
+
+    def test_what_is_compiled_is_one_layer_and_the_report_says_so(self):
+        for word in "compiled", "compiled_in_place":
+            self.train(word, "40", STEPSCOPE_LAYERS="2")
+            self.assertEqual([(layer["path"], layer["class"], layer["compiled"])
+                              for layer in self.rows["layers"]],
+                             [("Sequential", "Sequential", False), ("0", "Inner", True),
+                              ("1", "Linear", False)])
+            text = self.execute([PROGRAM, "report", self.runs + "/latest"]).stdout
+            self.assertIn("(Inner, compiled)", text)
+            self.assertIn("what is compiled runs as a whole", text)
 
 
 if __name__ == "__main__":

@@ -258,6 +258,34 @@ def open_stretch(how):
         model(torch.randn(4, 8))["logits"].sum().backward()
 
 
+class Inner(nn.Module):
+    """Not one of PyTorch's own: what those do is not compiled in place."""
+
+    def __init__(self):
+        super().__init__()
+        self.up, self.act = nn.Linear(8, 8), nn.ReLU()
+
+    def forward(self, x):
+        return self.act(self.up(x))
+
+
+def plain(word):
+    """The first part is compiled by one of two ways; or marks wait, as for the GIL."""
+    if word == "waits":
+        adapter = sys.modules["stepscope.adapters.torch"]
+        sys.modules["stepscope._core"].layers_start(
+            torch.Tensor, adapter._paths, adapter._may_sample, lambda: time.sleep(0.03) or True)
+    inner = Inner()
+    if word == "compiled":
+        return nn.Sequential(torch.compile(inner, backend="aot_eager"), nn.Linear(8, 1))
+    if word == "compiled_in_place":
+        inner.compile(backend="aot_eager")
+        return nn.Sequential(inner, nn.Linear(8, 1))
+    parts = (nn.Sequential(collections.OrderedDict(
+        up=nn.Linear(8, 32), act=nn.ReLU(), down=nn.Linear(32, 8))) for _ in range(4))
+    return nn.Sequential(*parts, nn.Linear(8, 1))
+
+
 def main():
     torch.set_num_threads(1)
     torch.manual_seed(1)
@@ -268,6 +296,8 @@ def main():
         {"trainer": trainer, "lightning": lightning}[word]()
     elif word in ("inside", "device", "never"):
         open_stretch(word)
+    elif word in ("plain", "waits", "compiled", "compiled_in_place"):
+        train(plain(word), steps)
     elif word == "error":
         train(nn.Sequential(nn.Linear(8, 8), nn.Sequential(Fails(), nn.Linear(8, 1))), 20)
     else:
