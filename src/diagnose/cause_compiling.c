@@ -12,6 +12,11 @@ static const struct bands storm_bands = {0.02, 0.03, 0.2};
 /* Compilations of one function that make a storm: two shapes and a rest are usual. Where they are a
  * high share of the step, three are enough (ours). */
 enum { STORM_LEAST = 5, STORM_SURE = 3 };
+/* What the Python hook of JAX calls that which no function of the script compiles: each operation
+ * is compiled once for each shape, so a first evaluation compiles many of them. Again and again is
+ * from one in ten steps on (ours), with a share that is surely not 0. */
+static const char operations[] = "operations of ";
+enum { OPERATIONS_EVERY = 10 };
 /* Compiling at the start, of the run: short runs have much of it, so a warning comes late
  * (ours). */
 static const struct bands start_bands = {0.1, 0.2, 0.5};
@@ -64,27 +69,39 @@ static struct compiled function_of(const struct snapshot *snapshot, const struct
     return function;
 }
 
-static int64_t time_again(const struct compiled *function)
+static bool is_operations(const struct compiled *function)
 {
-    return function->again_ns;
+    return strncmp(function->span->object, operations, strlen(operations)) == 0;
 }
 
-static int64_t time_early(const struct compiled *function)
+static int64_t time_again(const struct diagnosis_input *input, const struct compiled *function)
 {
+    const bool is_first =
+        is_operations(function) && !(function->again * OPERATIONS_EVERY >= input->loop->steps &&
+                                     function->span->share.low > 0);
+
+    return is_first ? 0 : function->again_ns;
+}
+
+static int64_t time_early(const struct diagnosis_input *input, const struct compiled *function)
+{
+    (void)input;
     return function->early_ns;
 }
 
 /* The function that has most time of a kind. */
-static struct compiled find_most(const struct snapshot *snapshot,
-                                 int64_t (*time_of)(const struct compiled *function))
+static struct compiled find_most(const struct diagnosis_input *input,
+                                 int64_t (*time_of)(const struct diagnosis_input *input,
+                                                    const struct compiled *function))
 {
+    const struct snapshot *snapshot = input->snapshot;
     struct compiled most = {0};
 
     for (size_t i = 0; i < snapshot->span_count; i++) {
         if (snapshot->spans[i].stage != SS_STAGE_COMPILE)
             continue;
         const struct compiled function = function_of(snapshot, &snapshot->spans[i]);
-        if (!most.span || time_of(&function) > time_of(&most))
+        if (!most.span || time_of(input, &function) > time_of(input, &most))
             most = function;
     }
     return most;
@@ -164,16 +181,17 @@ static struct finding *add_storm(struct diagnosis_input *input, const struct com
 
 static void find_storm(struct diagnosis_input *input)
 {
-    const struct compiled most = find_most(input->snapshot, time_again);
-    struct finding *finding = most.span ? add_storm(input, &most) : NULL;
+    const struct compiled most = find_most(input, time_again);
+    const bool is_possible = most.span && (!is_operations(&most) || time_again(input, &most) > 0);
+    struct finding *finding = is_possible ? add_storm(input, &most) : NULL;
 
     if (!finding)
         return;
     finding->kind = SHARE_ESTIMATE; /* its upper end is no interval's */
     const struct recompiled *again = recompiles_most(&input->loop->recompiles, most.span->object);
-    cause_text(finding->claim, "%s is compiled again and again: %.1f %% of %s",
-               again ? again->function : name_of(&most), 100 * finding->share.mid,
-               finding->of == OF_LOOP ? "the loop's time" : "the step");
+    cause_text(finding->claim, "%s %s compiled again and again: %.1f %% of %s",
+               again ? again->function : name_of(&most), is_operations(&most) ? "are" : "is",
+               100 * finding->share.mid, finding->of == OF_LOOP ? "the loop's time" : "the step");
     say_times(finding, input, &most, again);
     if (!again)
         cause_text(finding->unknown, "what differs from call to call%s",
@@ -187,7 +205,7 @@ static void find_start(struct diagnosis_input *input)
         input->snapshot->thread_count ? input->snapshot->threads : NULL;
     const int64_t ns = thread ? thread->segment_ns[SEGMENT_COMPILE_NS] : 0;
     const double share = ns > 0 ? (double)ns / (double)thread->wall_ns : 0;
-    const struct compiled most = find_most(input->snapshot, time_early);
+    const struct compiled most = find_most(input, time_early);
     struct finding *finding = cause_add_share(
         input, FINDING_COMPILE_HEAVY, (struct interval){share, share, fmin(1, share * start_most)},
         start_bands, OF_RUN);
@@ -239,7 +257,7 @@ const struct finding_kind finding_retrace_storm = {
     .computed =
         "The stage compile in the steady steps: reported at 2 % or more if one function was compiled at least 5 times, at 20 % or more if at least 3 times. "
         "If they have none of it, that of all steps after the first one: at 5 % of the loop or more, if one function was compiled at least 5 times in them. "
-        "The function that took the most compile time in these steps is named; "
+        "The function that took the most compile time in these steps is named; of operations that JAX compiles one by one it is the function that calls them, if one step in ten or more compiles some. "
         "the reason for recompiling is shown where torch.compile or TensorFlow reports it.",
     .fixes =
         "Tensors instead of Python numbers as arguments, constant shapes, one function object created outside the loop.",

@@ -118,6 +118,13 @@ class Shapes(FrameworkTest):
         self.assertIn("train_step is compiled again and again", storm["claim"])
         self.assertIn("12 times in 12 steps", storm["evidence"])
 
+    def test_operations_that_are_not_compiled_are_their_functions(self):
+        report, counts = self.train("accuracies", [STEPS])
+        self.assertGreater(counts["operations of accuracy()", "compile"], 4)
+        self.assertEqual({of for of, part in counts if part == "compile"},
+                         {"train_step", "operations of accuracy()"})
+        self.assertNotIn("retrace-storm", {found["id"] for found in report["findings"]})
+
     def test_each_look_into_an_array_is_a_wait(self):
         report, _ = self.train("looks", [], source="none")
         found = {span["name"]: span["count"] for span in report["spans"] if span["stage"] == "sync"}

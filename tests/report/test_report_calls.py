@@ -22,10 +22,12 @@ NAMES = (
     (11, b"make iterator", b"tf.data", SETUP, 0, 0), (12, b"trace", b"helper", COMPILE, 0, 0),
     (13, b"trace", b"train_step", COMPILE, 0, 0), (14, b"recompile", b"", 0, 0, 0),
     (15, b"torch.compile", b"", COMPILE, 0, 0),
-    (16, b"on_train_batch_end", b"ModelCheckpoint", USER, 0, BATCH_END), (17, b"mine", b"", USER, 0, 0))
+    (16, b"on_train_batch_end", b"ModelCheckpoint", USER, 0, BATCH_END), (17, b"mine", b"", USER, 0, 0),
+    (18, b"compile", b"operations of accuracy()", COMPILE, 0, 0))
 STAGE = {number: stage for number, _, _, stage, _, _ in NAMES}
 LOG, PLOT, EVALUATE, SLOW, SAVE, ITEM, PREDICT = 3, 4, 5, 6, 7, 8, 9
 ITERATOR, HELPER, TRAIN_STEP, RECOMPILE, COMPILER, SAVER, MINE = 11, 12, 13, 14, 15, 16, 17
+OPERATIONS = 18
 
 
 class Fit(runs.Thread):
@@ -243,6 +245,13 @@ class Compiling(Calls):
         self.check_share(found, 12 * 500 / (12 * 500 + 200 * 6))
         self.assertNotIn("retrace-storm", first(3, 2000 * MS))
         self.assertNotIn("retrace-storm", first(12, MS))
+
+    def test_operations_of_a_function_of_jax_are_a_storm_if_they_do_not_end(self):
+        def found(steps):
+            return self.findings(train=lambda i: [(OPERATIONS, 500 * MS)] if i in steps else [])
+        self.assertNotIn("retrace-storm", found(range(20, 32)))
+        storm = found(range(4, 200, 8))["retrace-storm"]
+        self.assertIn("operations of accuracy() are compiled again and again", storm["claim"])
 
     def test_why_is_said_where_it_is_known(self):
         text = b"forward (/home/someone/train.py:12): size of x changed, expected 32, actual 33"

@@ -214,6 +214,24 @@ def _plain(function):
     return function
 
 
+# Frames of these are not the script's, nor is what is between them and JAX.
+_NO_SCRIPT = _LIBRARIES | {"stepscope", "numpy", "contextlib", "functools"}
+
+
+def _compiled_for(function):
+    """What is compiled outside the script's compiled functions, as `add` is, is an operation that a
+    function of the script has JAX do by itself: that one is named."""
+    if function in _known or _core.hook_called() is not None:
+        return function
+    frame = sys._getframe(1)
+    while frame is not None:
+        if str(frame.f_globals.get("__name__")).partition(".")[0] not in _NO_SCRIPT:
+            name = getattr(frame.f_code, "co_qualname", frame.f_code.co_name).rpartition("<locals>.")[2]
+            return "operations of " + ("the script" if name == "<module>" else name + "()")
+        frame = frame.f_back
+    return function
+
+
 def _pair_of(event, function):
     pair = _compiles.get((event, function))
     if pair is None and len(_compiles) < _MOST:
@@ -239,7 +257,7 @@ def _pass_on(event, details, part):
             function = _plain(str(details.get("fun_name", "")))
             if event == _TRACE:
                 _traced.function = None if part else function
-            pair = _pair_of(event, function)
+            pair = _pair_of(event, _compiled_for(function))
             if pair:
                 pair[part]()
     except Exception:
