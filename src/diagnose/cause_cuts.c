@@ -4,6 +4,7 @@
 #include <inttypes.h>
 #include <math.h>
 
+#include "base/code_place.h"
 #include "diagnose/causes.h"
 #include "diagnose/input_makers.h"
 #include "render/units.h"
@@ -116,6 +117,37 @@ static void say_inside(struct finding *finding, const struct diagnosis_input *in
                    sum->count);
 }
 
+/* What calls it by name, and whose code that is. */
+static void say_who(struct finding *finding, const struct diagnosis_input *input,
+                    const struct cut *cut)
+{
+    const struct snap_cutter *who =
+        &input->snapshot->hot.cutter[cut->place - (enum call_place)CALLED_IN_CUT];
+    const struct snap_span *most = NULL;
+    int64_t most_ns = 0;
+    char name[CAUSE_NAME_SIZE], mean[UNITS_SIZE];
+
+    for (size_t i = 0; i < input->snapshot->span_count; i++) {
+        const struct snap_span *span = &input->snapshot->spans[i];
+        if (span->stage == cut->stage && span->at[cut->place].total_ns > most_ns) {
+            most = span;
+            most_ns = span->at[cut->place].total_ns;
+        }
+    }
+    if (most)
+        cause_more(finding->evidence, "; most of it is %s, %" PRIu64 " call%s of %s",
+                   cause_name(name, most), most->at[cut->place].count,
+                   most->at[cut->place].count == 1 ? "" : "s",
+                   units_duration(mean, most_ns / (int64_t)most->at[cut->place].count));
+    if (who->at.function && who->at.line == 0)
+        cause_more(finding->evidence, "; %.0f %% of it in %s() at %s", 100 * who->share.mid,
+                   who->at.function, who->at.file);
+    else if (who->at.function)
+        cause_more(finding->evidence, "; %.0f %% of it at %s%s%" PRIu32 " (%s)",
+                   100 * who->share.mid, who->at.file, code_line_mark(who->at.file, false),
+                   who->at.line, who->at.function);
+}
+
 static void judge_cut(struct diagnosis_input *input, const struct cut *cut)
 {
     const struct snap_loop *loop = input->loop;
@@ -136,6 +168,7 @@ static void judge_cut(struct diagnosis_input *input, const struct cut *cut)
     if (callback)
         cause_more(finding->evidence, "; %s of it inside %s",
                    units_duration(took, part_of(callback, cut->part)), cause_name(name, callback));
+    say_who(finding, input, cut);
     say_inside(finding, input, cut, ns);
     cause_text(finding->check, "'Run breakdown' in the next report");
 }
@@ -210,7 +243,7 @@ const struct finding_kind finding_eval_heavy = {
     .meaning = "Evaluation (validation) takes a large part of the loop's time.",
     .computed =
         "The segment eval, and evaluation inside callbacks: reported at 5 % of the loop or more, a warning at 10 %. "
-        "Callbacks that take at least a fifth of it are named.",
+        "Callbacks that take at least a fifth of it are named, and the function or line of the script that has half of the stack samples in it.",
     .fixes = "Evaluate less often, on fewer batches, or with larger ones.",
 };
 

@@ -284,6 +284,8 @@ void calls_note(struct call_log *log, uint32_t name, const struct ss_record *rec
 void calls_cut(struct call_log *log, int64_t start_ns, int64_t end_ns, int cut)
 {
     layers_cut(&log->layers, start_ns, end_ns);
+    if (log->thread->hot)
+        hot_cut(&log->thread->model->hot, log->thread->hot, start_ns, end_ns, cut);
     for (uint32_t i = log->count; i-- > 0 && log->call[i].end_ns > start_ns;)
         if (log->call[i].start_ns >= start_ns && log->call[i].end_ns <= end_ns)
             log->call[i].cut = (int16_t)cut;

@@ -21,6 +21,7 @@ void hot_release(struct hot *hot)
         next = thread->next;
         free(thread->waiting.sample);
         free(thread->loose.sample);
+        free(thread->past.sample);
         free(thread->rows);
         free(thread);
     }
@@ -165,16 +166,10 @@ static bool make_rows(struct hot_thread *thread)
     return true;
 }
 
-static void place(struct hot *hot, struct hot_thread *thread, const struct hot_waiting *sample,
-                  uint32_t where, uint64_t *looks)
+static void count_stack(struct hot *hot, struct hot_thread *thread, const struct hot_stack *stack,
+                        uint32_t where)
 {
-    const struct hot_row row = {where, sample->stack, 0};
-    if (sample->state) {
-        thread->states[where][sample->state - 1]++;
-        if (looks)
-            looks[sample->state - 1]++;
-        return;
-    }
+    const struct hot_row row = {where, *stack, 0};
     if (!make_rows(thread)) {
         hot->unplaced++;
         return;
@@ -185,6 +180,24 @@ static void place(struct hot *hot, struct hot_thread *thread, const struct hot_w
         thread->row_count++;
     }
     own->count++;
+}
+
+static void place(struct hot *hot, struct hot_thread *thread, const struct hot_waiting *sample,
+                  uint32_t where, uint64_t *looks)
+{
+    if (!sample->state) {
+        count_stack(hot, thread, &sample->stack, where);
+        return;
+    }
+    thread->states[where][sample->state - 1]++;
+    if (looks)
+        looks[sample->state - 1]++;
+}
+
+uint64_t hot_count(const struct hot_thread *thread, uint32_t place, const struct hot_stack *stack)
+{
+    const struct hot_row row = {place, *stack, 0};
+    return thread->row_slots > 0 ? thread->rows[row_of(thread, &row)].count : 0;
 }
 
 /* False: there is no room. */
@@ -274,12 +287,45 @@ static void settle(struct hot *hot, struct hot_thread *thread, int64_t start_ns,
     while (first > 0 && queue->sample[first - 1].time_ns >= start_ns)
         first--;
     kept = first;
-    for (size_t i = first; i < queue->count; i++)
-        if (queue->sample[i].time_ns < end_ns)
-            place(hot, thread, &queue->sample[i], where, looks);
-        else
-            queue->sample[kept++] = queue->sample[i];
+    for (size_t i = first; i < queue->count; i++) {
+        const struct hot_waiting sample = queue->sample[i];
+        if (sample.time_ns >= end_ns) {
+            queue->sample[kept++] = sample;
+            continue;
+        }
+        place(hot, thread, &sample, where, looks);
+        if (thread->has_books && !sample.state)
+            (void)push(&thread->past, &sample);
+    }
     queue->count = kept;
+}
+
+static void cut_queue(struct hot *hot, struct hot_thread *thread, const struct hot_queue *queue,
+                      int64_t start_ns, int64_t end_ns, uint32_t where)
+{
+    for (size_t i = 0; i < queue->count; i++) {
+        const struct hot_waiting *sample = &queue->sample[i];
+        if (!sample->state && sample->time_ns >= start_ns && sample->time_ns < end_ns)
+            count_stack(hot, thread, &sample->stack, where);
+    }
+}
+
+void hot_cut(struct hot *hot, struct hot_thread *thread, int64_t start_ns, int64_t end_ns, int cut)
+{
+    const uint32_t where = HOT_IN_CUT + (uint32_t)cut;
+    cut_queue(hot, thread, &thread->past, start_ns, end_ns, where);
+    cut_queue(hot, thread, &thread->loose, start_ns, end_ns, where);
+    cut_queue(hot, thread, &thread->waiting, start_ns, end_ns, where);
+}
+
+/* They are in the order of the spans that had them. */
+static void forget_past(struct hot_queue *past, int64_t time_ns)
+{
+    size_t kept = 0;
+    for (size_t i = 0; i < past->count; i++)
+        if (past->sample[i].time_ns >= time_ns)
+            past->sample[kept++] = past->sample[i];
+    past->count = kept;
 }
 
 /* How many of a queue are before this time. */
@@ -304,12 +350,14 @@ void hot_book(struct hot *hot, struct hot_thread *thread, int64_t time_ns, bool 
     for (size_t i = 0; i < count; i++)
         place(hot, thread, &thread->loose.sample[i], in_step ? SS_STAGE_OTHER : HOT_OUTSIDE, NULL);
     drop_first(&thread->loose, count);
+    forget_past(&thread->past, time_ns);
 }
 
 void hot_settle(struct hot *hot, struct hot_thread *thread, int64_t time_ns, bool has_books)
 {
     struct hot_queue *queue = &thread->waiting;
     const size_t count = count_before(queue, time_ns);
+    thread->has_books = has_books;
     for (size_t i = 0; i < count; i++)
         if (!has_books || !push(&thread->loose, &queue->sample[i]))
             place(hot, thread, &queue->sample[i], HOT_OUTSIDE, NULL);

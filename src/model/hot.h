@@ -16,6 +16,7 @@
 enum {
     HOT_OUTSIDE = SS_STAGE_COUNT, /* in no step */
     HOT_PLACES,
+    HOT_IN_CUT = HOT_PLACES, /* a second account, one for each CUT_*: whatever else has them */
     HOT_FRAMES_MOST = 1 << 18,
     HOT_WAITING_MOST = 1 << 16, /* 40 minutes of one span */
     HOT_SILENT_MOST = 1 << 10,  /* of a thread of which nothing else is known */
@@ -62,10 +63,12 @@ struct hot_queue { /* by time */
 struct hot_thread {
     struct hot_thread *next;
     uint32_t process, tid;
-    bool is_main;             /* of its process */
-    bool is_recorder;         /* it recorded something itself: spans may come */
+    bool is_main;     /* of its process */
+    bool is_recorder; /* it recorded something itself: spans may come */
+    bool has_books;
     struct hot_queue waiting; /* for spans */
     struct hot_queue loose;   /* outside any span: for the books */
+    struct hot_queue past;    /* placed, but not in the books yet: a cut may turn out around them */
     struct hot_row *rows;     /* a hash table */
     size_t row_count, row_slots;
     uint64_t states[HOT_PLACES][HOT_STATES];
@@ -101,6 +104,12 @@ void hot_span(struct hot *hot, struct hot_thread *thread, const struct model_nam
 /* No span is open at this time: what waits from before is in none. Where it belongs, hot_book()
  * says, if there are books of this thread. */
 void hot_settle(struct hot *hot, struct hot_thread *thread, int64_t time_ns, bool has_books);
+
+/* What was then turned out to be in something that is cut out of steps. */
+void hot_cut(struct hot *hot, struct hot_thread *thread, int64_t start_ns, int64_t end_ns, int cut);
+
+/* How often a stack was taken in a place. */
+uint64_t hot_count(const struct hot_thread *thread, uint32_t place, const struct hot_stack *stack);
 
 /* Up to this time all is in the books, since the last call as a step or as something else. */
 void hot_book(struct hot *hot, struct hot_thread *thread, int64_t time_ns, bool in_step);

@@ -197,10 +197,18 @@ struct snap_hot_line {
     uint64_t leaf_count;
 };
 
+/* What of the script evaluates, predicts or saves most, outside callbacks: a function that does not
+ * train, else the line of one that does. */
+struct snap_cutter {
+    struct snap_hot_place at; /* line 0: the function; all 0: nothing has most of it */
+    struct interval share;    /* of the samples in what is cut out of steps */
+};
+
 struct snap_hot {
     struct snap_hot_line *lines; /* by place, the largest one first; then by count */
     size_t line_count;
     uint64_t samples, unplaced, place_samples[SNAP_HOT_PLACES];
+    struct snap_cutter cutter[CUT_COUNT];
 };
 
 /* A system counter, from the first step of the primary loop to its end; without steps of all the

@@ -42,7 +42,7 @@ static bool is_enough(const struct batches *batches, uint64_t count)
     return count > 0 && count * PART_NEEDED >= batches->all;
 }
 
-static int compare_functions(const void *a, const void *b)
+int snapshot_compare_functions(const void *a, const void *b)
 {
     const struct hot_frame *x = *(const struct hot_frame *const *)a;
     const struct hot_frame *y = *(const struct hot_frame *const *)b;
@@ -95,10 +95,10 @@ bool batches_judge(struct batches *batches)
     for (size_t i = 0; i < hot->frame_count; i++)
         if (hot->frames[i].is_script)
             script[count++] = &hot->frames[i];
-    qsort((void *)script, count, sizeof(*script), compare_functions);
+    qsort((void *)script, count, sizeof(*script), snapshot_compare_functions);
     for (size_t i = 0, next; i < count; i = next) {
-        for (next = i + 1; next < count && compare_functions(&script[i], &script[next]) == 0;
-             next++) {
+        for (next = i + 1;
+             next < count && snapshot_compare_functions(&script[i], &script[next]) == 0; next++) {
         }
         judge_function(batches, script + i, next - i);
     }

@@ -63,7 +63,7 @@ static size_t rows_in(const struct hot *hot)
     return count;
 }
 
-static bool copy_place(const struct hot_frame *frame, struct snap_hot_place *out)
+bool snapshot_copy_place(const struct hot_frame *frame, struct snap_hot_place *out)
 {
     out->line = frame->line;
     out->file = strdup(frame->file);
@@ -89,7 +89,7 @@ static bool add_line(const struct found *row, size_t count, struct snap_hot *out
         }
     }
     out->place_samples[line->place] += line->count;
-    return copy_place(row->script, &line->at) && copy_place(leaf, &line->leaf);
+    return snapshot_copy_place(row->script, &line->at) && snapshot_copy_place(leaf, &line->leaf);
 }
 
 static bool add_lines(struct found *rows, size_t count, struct snap_hot *out)
@@ -124,7 +124,7 @@ static bool judge_batches(struct batches *batches, const struct hot *hot,
     for (const struct hot_thread *thread = hot->threads; thread; thread = thread->next) {
         const bool is_loop = question->is_loop(question->context, thread);
         for (size_t i = 0; is_loop && i < thread->row_slots; i++)
-            if (thread->rows[i].count)
+            if (thread->rows[i].count && thread->rows[i].place < HOT_PLACES)
                 batches_add(batches, &thread->rows[i]);
     }
     return batches_judge(batches);
@@ -151,7 +151,7 @@ static size_t find_rows(const struct batches *batches, const struct question *qu
     for (const struct hot_thread *thread = batches->hot->threads; thread; thread = thread->next) {
         const bool is_loop = question->is_loop(question->context, thread);
         for (size_t i = 0; i < thread->row_slots; i++)
-            if (thread->rows[i].count)
+            if (thread->rows[i].count && thread->rows[i].place < HOT_PLACES)
                 rows[count++] = find_row(batches, &thread->rows[i], is_loop);
     }
     return count;
@@ -170,7 +170,8 @@ bool snapshot_fill_hot(const struct hot *hot,
     out->lines = calloc(most + 1, sizeof *out->lines);
     const bool done = batches_init(&batches, hot) && rows && out->lines &&
                       judge_batches(&batches, hot, &question) &&
-                      add_lines(rows, find_rows(&batches, &question, rows), out);
+                      add_lines(rows, find_rows(&batches, &question, rows), out) &&
+                      snapshot_fill_cutters(hot, is_loop, context, out);
     batches_release(&batches);
     free(rows);
     return done;
@@ -188,5 +189,7 @@ void snapshot_release_hot(struct snap_hot *hot)
         release_place(&hot->lines[i].at);
         release_place(&hot->lines[i].leaf);
     }
+    for (int cut = 0; cut < CUT_COUNT; cut++)
+        release_place(&hot->cutter[cut].at);
     free(hot->lines);
 }

@@ -86,6 +86,15 @@ bool snapshot_fill_hot(const struct hot *hot,
                        bool (*is_loop)(const void *context, const struct hot_thread *),
                        const void *context, struct snap_hot *out);
 void snapshot_release_hot(struct snap_hot *hot);
+bool snapshot_copy_place(const struct hot_frame *frame, struct snap_hot_place *out);
+
+/* By file and function: for qsort() over pointers to frames. */
+int snapshot_compare_functions(const void *a, const void *b);
+
+/* snapshot_cutters.c: who evaluates and saves. False: memory is short. */
+bool snapshot_fill_cutters(const struct hot *hot,
+                           bool (*is_loop)(const void *context, const struct hot_thread *),
+                           const void *context, struct snap_hot *out);
 
 /* snapshot_resources.c: system counters while the primary loop ran, and what its threads did by
  * stage. */

@@ -9,7 +9,7 @@
 
 #include "support/script.h"
 
-enum { MAIN_FRAME = 7, WORK_FRAME, LIBRARY_FRAME, STEPS = 30 };
+enum { MAIN_FRAME = 7, WORK_FRAME, LIBRARY_FRAME, LATER_FRAME, EVALUATE_FRAME, STEPS = 30 };
 
 struct play {
     struct script *script;
@@ -27,14 +27,20 @@ static void tell_frame(struct play *play, uint32_t id, const char *function, con
     model_feed(script_model(play->script), 0, &record);
 }
 
-static void sample(struct play *play, uint32_t tid, uint32_t leaf)
+/* Innermost first. */
+static void sample_stack(struct play *play, uint32_t tid, const uint32_t *frames, uint32_t count)
 {
-    const uint32_t frames[] = {leaf, MAIN_FRAME};
     struct ss_record record = {
         .kind = SS_KIND_SAMPLE, .tid = tid, .lane = 9, .time_ns = script_now(play->script)};
     record.u.sample.frame = frames;
-    record.u.sample.frames = 2;
+    record.u.sample.frames = count;
     model_feed(script_model(play->script), 0, &record);
+}
+
+static void sample(struct play *play, uint32_t tid, uint32_t leaf)
+{
+    const uint32_t frames[] = {leaf, MAIN_FRAME};
+    sample_stack(play, tid, frames, 2);
 }
 
 static uint32_t main_tid(const struct play *play)
@@ -54,6 +60,8 @@ static struct play begin(void)
     tell_frame(&play, MAIN_FRAME, "main", "train.py", 12);
     tell_frame(&play, WORK_FRAME, "work", "/home/x/work.py", 3);
     tell_frame(&play, LIBRARY_FRAME, "wait", "/usr/lib/python3.11/threading.py", 300);
+    tell_frame(&play, LATER_FRAME, "main", "train.py", 20);
+    tell_frame(&play, EVALUATE_FRAME, "evaluate", "train.py", 40);
     script_lane(s, 1);
     return play;
 }
@@ -212,6 +220,45 @@ static void inside_evaluation_all_is_evaluation(void **state)
     script_free(s);
 }
 
+/* A model that is called by the loop, and without gradients by a function or at another line. */
+static const struct snap_cutter *evaluate_by(struct play *play, bool function)
+{
+    struct script *s = play->script;
+    const unsigned forward = script_name(s, "forward", SS_STAGE_FORWARD, 0, 0, "Net");
+    const unsigned update = script_name(s, "step", SS_STAGE_OPTIMIZER, SS_ROLE_UPDATE, 0, "SGD");
+    const uint32_t deep[] = {WORK_FRAME, EVALUATE_FRAME, LATER_FRAME},
+                   flat[] = {WORK_FRAME, LATER_FRAME};
+    for (int i = 0; i < STEPS; i++) {
+        script_begin(s, forward, SS_FLAG_TRAIN);
+        script_pass(s, 5);
+        sample(play, main_tid(play), WORK_FRAME);
+        script_end(s, 0, 0);
+        script_span(s, update, SS_FLAG_TRAIN, 5);
+        script_begin(s, forward, SS_FLAG_EVAL);
+        script_pass(s, 5);
+        sample_stack(play, main_tid(play), function ? deep : flat, function ? 3 : 2);
+        script_pass(s, 1);
+        script_end(s, 0, 0);
+    }
+    return &script_finish(s)->hot.cutter[CUT_EVAL];
+}
+
+static void what_evaluates_is_a_function_or_a_line(void **state)
+{
+    (void)state;
+    struct play play = begin();
+    const struct snap_cutter *who = evaluate_by(&play, true);
+    assert_string_equal(who->at.function, "evaluate");
+    assert_int_equal(who->at.line, 0);
+    assert_true(who->share.mid == 1);
+    script_free(play.script);
+    play = begin();
+    who = evaluate_by(&play, false);
+    assert_string_equal(who->at.function, "main");
+    assert_int_equal(who->at.line, 20);
+    script_free(play.script);
+}
+
 static void threads_without_a_loop_are_beside(void **state)
 {
     (void)state;
@@ -245,6 +292,7 @@ int main(void)
         cmocka_unit_test(what_is_before_the_first_step_is_outside),
         cmocka_unit_test(what_is_between_epochs_is_outside),
         cmocka_unit_test(inside_evaluation_all_is_evaluation),
+        cmocka_unit_test(what_evaluates_is_a_function_or_a_line),
         cmocka_unit_test(threads_without_a_loop_are_beside),
         cmocka_unit_test(frames_that_nobody_told_are_counted),
     };
