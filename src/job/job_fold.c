@@ -24,6 +24,7 @@ void job_view_release(struct job_view *view)
         free(view->skipped[i].why);
     }
     free(view->launches);
+    free(view->launch_ids);
     free(view->ranks);
     free(view->hosts);
     free(view->skipped);
@@ -120,10 +121,11 @@ static bool fill_rank(struct job_rank *out, const struct part_rank *rank, size_t
     return true;
 }
 
+/* In a row of their own: there may be ten thousand, each of which is looked for. */
 static struct job_launch *find_launch(const struct job_view *view, uint64_t id)
 {
     for (size_t i = 0; i < view->launch_count; i++)
-        if (view->launches[i].id == id && !view->launches[i].is_replaced)
+        if (view->launch_ids[i] == id && !view->launches[i].is_replaced)
             return &view->launches[i];
     return NULL;
 }
@@ -138,7 +140,11 @@ int job_view_add(struct job_view *view, const struct job_part *part)
         known->is_replaced = true;
     if (!grow((void **)&view->launches, &view->launch_room, view->launch_count,
               sizeof *view->launches) ||
-        !fill_launch(&view->launches[view->launch_count++], part))
+        !grow((void **)&view->launch_ids, &view->id_room, view->launch_count,
+              sizeof *view->launch_ids))
+        return SS_E_NOMEM;
+    view->launch_ids[view->launch_count] = part->launch;
+    if (!fill_launch(&view->launches[view->launch_count++], part))
         return SS_E_NOMEM;
     for (size_t i = 0; i < part->rank_count; i++)
         if (!grow((void **)&view->ranks, &view->rank_room, view->rank_count, sizeof *view->ranks) ||

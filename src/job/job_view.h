@@ -56,6 +56,8 @@ struct job_view {
     const char *id, *launcher; /* of its launches; "": there are none */
     struct job_launch *launches;
     size_t launch_count, launch_room;
+    uint64_t *launch_ids; /* of these, while parts are added */
+    size_t id_room;
     struct job_rank *ranks; /* by rank, each once */
     size_t rank_count, rank_room;
     struct job_host *hosts; /* by their lowest rank */

@@ -181,11 +181,13 @@ static void wait_for_others(struct supervisor *s, struct others *others)
     const struct part_visit visit = {others, look_at, skip};
 
     for (;;) {
+        const int64_t start_ns = now_ns();
         *others = (struct others){.s = s};
         (void)part_files_visit(s->job_place.shown, &visit);
+        const int64_t took_ns = now_ns() - start_ns; /* of many parts longer than the pause */
         if (others->going_on == 0 || others->has_lower || s->job.hurry || now_ns() >= until_ns)
             return;
-        job_wait(&s->job, look_pause_ns);
+        job_wait(&s->job, took_ns > look_pause_ns ? took_ns : look_pause_ns);
     }
 }
 

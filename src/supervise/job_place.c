@@ -23,7 +23,8 @@
 enum {
     ATTEMPTS_MOST = 1000,
     MANIFEST_MOST = 65536,
-    OVER_AFTER_S = 60 /* a launch of this job ended before that: another training begins */
+    LOOKED_AT_MOST = 16, /* of the launches: there may be thousands, and each of them looks */
+    OVER_AFTER_S = 60    /* a launch of this job ended before that: another training begins */
 };
 
 /* Without an id of the launcher's, ranks on one host have the same parent. */
@@ -85,8 +86,9 @@ static bool has_ended_launch(const char *dir)
     DIR *folder = opendir(dir);
     const struct dirent *entry;
     bool found = false;
+    int looked_at = 0;
 
-    while (folder && !found && (entry = readdir(folder))) {
+    while (folder && !found && looked_at++ < LOOKED_AT_MOST && (entry = readdir(folder))) {
         struct buf path = {0};
         struct run_facts facts = {0};
         struct stat status;

@@ -139,8 +139,16 @@ class WhatIsLost(JobTest):
         self.torchrun(3, 60, 1, 2)
         job = self.report("latest")["job"]
         self.assertEqual([launch["signal"] for launch in job["launches"]], [0, 0, 9])
-        self.assertEqual((job["ranks"], job["blame"][0]["rank"]), (3, 1))
+        self.assertEqual(job["ranks"], 3)
         self.assertIn("1 launch failed (rank-2 on ", self.stepscope("report", "latest"))
+
+    def test_a_supervisor_that_is_killed(self):
+        """The training goes on, and the others' report says that this launch told no end."""
+        self.torchrun(3, 60, 1, "supervisor2")
+        job = self.report("latest")["job"]
+        self.assertEqual([launch["ended"] for launch in job["launches"]], [True, True, False])
+        self.assertIn("did not report an end: still running, or lost (rank-2 on ",
+                      " ".join(self.stepscope("report", "latest").split()))
 
     def test_a_node_that_vanishes(self):
         self.torchrun(3, 40, 1)
@@ -162,6 +170,32 @@ class WhatIsLost(JobTest):
         self.torchrun(2, 15, 1)
         self.stepscope("remove", "--yes", "torchrun-abc")
         self.assertEqual(self.runs(), [])
+
+
+UNSHARE = ("unshare", "--uts", "--time", "--monotonic", "5000", "--fork")
+CAN_UNSHARE = shutil.which("unshare") and subprocess.run(
+    [*UNSHARE, "hostname", "host-b"], capture_output=True, check=False).returncode == 0
+
+
+@unittest.skipUnless(CAN_UNSHARE, "needs namespaces of host names and clocks")
+class TwoHosts(JobTest):
+    def test_a_host_with_a_clock_of_its_own(self):
+        """Another name, and a monotonic clock that is 5000 s ahead: the times are the job's all the same."""
+        env = self.environment(WORLD_SIZE="2", TORCHELASTIC_RUN_ID="two")
+        here = self.start({**env, "RANK": "0"}, "--", sys.executable, RANKS, "60", "1")
+        there = subprocess.Popen(
+            [*UNSHARE, "sh", "-c", 'hostname host-b && exec "$@"', "sh", PROGRAM, "run", "--dir", "apart", "--",
+             sys.executable, RANKS, "60", "1"],
+            env={**env, "RANK": "1"}, cwd=self.folder, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
+        said = [process.communicate()[1] for process in (here, there)]
+        self.assertIn("stepscope report apart/torchrun-two", said[1])  # the lowest rank that it knows of
+        self.assertEqual(self.report("runs/torchrun-two")["job"]["missing"], [1])
+        self.stepscope("join", "both", "runs/torchrun-two", "apart/torchrun-two")
+        job = self.report("both")["job"]
+        self.assertEqual((job["ranks"], job["hosts"], job["missing"]), (2, 2, []))
+        self.assertEqual((job["blame"][0]["rank"], job["blame"][0]["host"]), (1, "host-b"))
+        took = float(self.stepscope("report", "both").split(", took ")[1].split(" s")[0])
+        self.assertTrue(1 < took < 600, took)
 
 
 if __name__ == "__main__":
