@@ -481,14 +481,26 @@ static void end_elsewhere(void)
     }
 }
 
+/* Unless windows are asked for, a script that profiles itself before there was one has none at all:
+ * its profiler then says and does what it always did. */
+static void say_first(void)
+{
+    static const char reason[] = "the script's own profiler came first";
+
+    if (window.is_asked || window.taken > 0 || window.is_open)
+        hook_status_mark(NO_WINDOWS, reason);
+    else
+        give_up(reason);
+}
+
 PyObject *windows_yield(PyObject *module, PyObject *yes)
 {
     (void)module;
     window.is_theirs = yes == Py_True;
     if (window.is_theirs && !window.is_off)
-        hook_status_mark(NO_WINDOWS, "the script's own profiler came first");
+        say_first();
     if (!window.is_theirs || !window.is_open)
-        Py_RETURN_NONE;
+        return PyBool_FromLong(!window.is_off);
     if (pthread_equal(window.owner, pthread_self()))
         drop();
     else
@@ -498,5 +510,5 @@ PyObject *windows_yield(PyObject *module, PyObject *yes)
         hook_put_condition(HOOK_CONDITION_WINDOW, 0);
         give_up("a profiler of the script began beside one");
     }
-    Py_RETURN_NONE;
+    return PyBool_FromLong(!window.is_off);
 }

@@ -23,7 +23,8 @@
  * began, and writes a file of that name if it is not None; its ending says what is in it. */
 PyObject *windows_start(PyObject *module, PyObject *arguments);
 
-/* windows_yield(yes): the user's own profiler is about to begin, or has ended. */
+/* windows_yield(yes): the user's own profiler is about to begin, or has ended. Says whether there
+ * may be windows afterwards. */
 PyObject *windows_yield(PyObject *module, PyObject *yes);
 
 /* windows_drop(reason): one that is open ends, and its file is not made. Never again if there is a

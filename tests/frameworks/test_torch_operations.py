@@ -61,17 +61,17 @@ class Operations(FrameworkTest):
         self.assertRegex(text, r"Operations, by what they took themselves[^\n]*\n")
         self.assertTrue(all(len(line) <= 80 for line in text.splitlines()))
 
-    def assert_unseen(self, how):
+    def assert_unseen(self, how, **more):
         """Weights, what its own profiler sees and standard error are the script's; but for what
         Kineto says of each session, which it is asked once how much to say of."""
-        plain, done = self.plain("torch_operations.py", how), self.train(how)
+        plain, done = self.plain("torch_operations.py", how), self.train(how, **more)
         self.assertEqual(done.stdout, plain.stdout)
         lines = [line for line in plain.stderr.splitlines() if not line.startswith("USDT:")]
         self.assertEqual(done.stderr.splitlines(), lines)
         return last_line(done)[1]
 
     def test_a_script_does_not_notice_windows(self):
-        self.assert_unseen("steps")
+        self.assert_unseen("steps", STEPSCOPE_LAYERS="0")
         self.assertEqual(self.captures["windows"], 4)
         # Only steps that a window touched are left out.
         self.assertLessEqual(self.rows["steps"]["left_out"], 4 + 10 + 2)
@@ -80,6 +80,15 @@ class Operations(FrameworkTest):
         seen = self.assert_unseen("phases")
         self.assertEqual(seen, [True] * 11)
         self.assertGreater(self.captures["windows"], 0)
+
+    def test_a_script_that_profiles_itself_hears_what_it_always_did(self):
+        """Unless windows are asked for: then Kineto is silent."""
+        self.options = ()
+        plain = self.plain("torch_operations.py", "phases")
+        done = self.train("phases", STEPSCOPE_OPS="auto")
+        self.assertEqual(done.stdout, plain.stdout)
+        self.assertEqual(len(done.stderr.splitlines()), len(plain.stderr.splitlines()))
+        self.assertEqual(self.captures["reason"], "the script's own profiler came first")
 
     def test_forks_evaluations_and_workers_end_a_window(self):
         self.assertEqual(self.assert_unseen("interrupted"), [0])
@@ -94,12 +103,11 @@ class Operations(FrameworkTest):
                 self.assertIn("backward", {row["pass"] for row in self.rows["operations"]})
 
     def test_none_if_nobody_wants_them(self):
-        for options in (), ("--no-ops",):
-            self.options = options
-            self.train("steps", **({"STEPSCOPE_OPS": "now"} if options else {}))
-            self.assertIsNone(self.rows["operations"])
-            self.assertTrue(self.captures["reason"])
-            self.assertFalse(glob.glob(os.path.join(self.runs, "latest", "window-*")))
+        self.options = ("--no-ops", "--keep-traces")
+        self.train("steps", STEPSCOPE_OPS="now")
+        self.assertIsNone(self.rows["operations"])
+        self.assertTrue(self.captures["reason"])
+        self.assertFalse(glob.glob(os.path.join(self.runs, "latest", "window-*")))
 
 
 if __name__ == "__main__":

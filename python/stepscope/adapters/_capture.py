@@ -14,14 +14,15 @@ _QUIET = "KINETO_LOG_LEVEL"
 
 _acts = False  # what is called now is our own call
 _is_ready = False
+_is_quiet = False  # Kineto has been asked to say nothing
 
 
 # Rows of the calls by which PyTorch's profiler begins and ends; ours pass them as well.
 
 def yields(arguments):
     """Before it is prepared, as in the warm-up of a schedule, or begins: two at once crash."""
-    if not _acts:
-        _core.windows_yield(True)
+    if not _acts and not _core.windows_yield(True):
+        _speak()
 
 
 def begins(arguments, result, failed):
@@ -33,6 +34,12 @@ def ends(arguments, result, failed):
     if not _acts:
         profiler_ends(arguments, result, failed)
         _core.windows_yield(False)
+
+
+def _speak():
+    """Kineto may say again what it says."""
+    if _is_quiet and _QUIET not in os.environ:
+        os.unsetenv(_QUIET)
 
 
 def _prepare_process():
@@ -80,8 +87,7 @@ def _begin_torch():
     try:
         configuration = _configuration(profiler)
         own._prepare_profiler(configuration, activities)
-        if _QUIET not in os.environ:
-            os.unsetenv(_QUIET)  # it has been read: children need not inherit it
+        _speak()  # what it was asked has been read: children need not inherit it
         own._enable_profiler(configuration, activities)
     finally:
         _acts = False
@@ -101,9 +107,11 @@ def _end_torch(path):
 
 
 def start_torch():
+    global _is_quiet
     own = sys.modules["torch"]._C
     if not hasattr(getattr(own, "_autograd", None), "_prepare_profiler"):
         return
     if (_core.windows_start("PyTorch", "json", _begin_torch, _end_torch)
             and _QUIET not in os.environ):
+        _is_quiet = True
         os.putenv(_QUIET, "99")  # the script does not see it in os.environ
