@@ -4,7 +4,7 @@
 #include "base/crc32c.h"
 #include "job/part.h"
 
-static const char magic[8] = "SSJPART\n";
+static const char magic[] = {'S', 'S', 'J', 'P', 'A', 'R', 'T', '\n'};
 
 static void put_uint(struct buf *out, uint64_t value)
 {
