@@ -123,7 +123,7 @@ static const struct cli_option options[] = {{0}};
 const struct command cmd_join = {
     .name = "join",
     .summary = "make one job of the parts of several hosts",
-    .operands = "OUT PART ...",
+    .operands = "OUT PART...",
     .details = "Where hosts share no disk, each has its own launches of a job. Their parts are\n"
                "small files: copy part.ssj of each launch, or the job's directory of each host,\n"
                "to one place. PART is such a file or directory. OUT is the joined job;\n"

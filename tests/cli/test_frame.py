@@ -213,9 +213,9 @@ Options:
   -f, --force            overwrite FILE if it exists
       --device-events    time GPU work with CUDA events (PyTorch)
       --redact REGEX     hide what matches in arguments, names and marks
-      --ops              find out at once which operations take time (PyTorch)
-      --no-ops           never do that
-      --keep-traces      keep the traces that this needs
+      --ops              profile a few steps by operation (PyTorch)
+      --no-ops           never profile operations
+      --keep-traces      keep the trace files of that profiling
       --no-layers        do not sample the layers of the model
       --no-pack          do not compress the run (older versions read it)
       --strict           do not run the command if it cannot be recorded
@@ -356,7 +356,7 @@ Options:
 """
 
 JOIN_HELP = """\
-Usage: stepscope join [OPTIONS] OUT PART ...
+Usage: stepscope join [OPTIONS] OUT PART...
 
 Where hosts share no disk, each has its own launches of a job. Their parts are
 small files: copy part.ssj of each launch, or the job's directory of each host,

@@ -17,10 +17,10 @@ def one_line(text):
 
 
 def sections(page):
-    """The sections of a page by their titles, without the marks for bold, underlined and as it is."""
+    """The sections of a page by their titles, without the marks for bold, underlined, verbatim and escaped."""
     with open(os.path.join(PAGES, page + ".1.scd"), encoding="utf-8") as file:
         text = file.read()
-    plain = re.sub(r"\*([^*\n]+)\*", r"\1", text)
+    plain = re.sub(r"(?<!\\)\*([^*\n]+)\*", r"\1", text).replace("\\*", "*")
     plain = re.sub(r"(?<!\w)_([A-Z]+)_(?!\w)", r"\1", plain)
     plain = re.sub(r"^```\n", "", plain, flags=re.MULTILINE)
     parts = re.split(r"^# (.*)\n", plain, flags=re.MULTILINE)
