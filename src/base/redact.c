@@ -110,11 +110,18 @@ static void hide_known_keys(struct masks *masks, struct text_part text)
     }
 }
 
+static bool is_one_of(char c, const char *set)
+{
+    return c != '\0' && strchr(set, c);
+}
+
 /* Paths and parameters of URLs that are secrets by themselves. */
 static void hide_in_urls(struct masks *masks, struct text_part text)
 {
     for (size_t i = 0; i < text.size; i++) {
         const struct text_part rest = {text.at + i, text.size - i};
+        if (!is_one_of(text.at[i], "/hHsS")) /* what all of them begin with */
+            continue;
         for (const char *const *path = SECRET_PATHS; *path; path++)
             if (text_part_begins(rest, *path))
                 hide(masks, i + strlen(*path), text.size);
@@ -127,11 +134,6 @@ static void hide_in_urls(struct masks *masks, struct text_part text)
             hide(masks, i + size, i + size + text_part_span(value, "%+/=_-."));
         }
     }
-}
-
-static bool is_one_of(char c, const char *set)
-{
-    return c != '\0' && strchr(set, c);
 }
 
 /* In a text, 0.3@1.5 and 2:30@noon are no users of hosts. */

@@ -268,7 +268,7 @@ size_t secret_key_length(struct text_part text)
     if (text.size < SHORTEST_KEY)
         return 0;
     for (const struct key_kind *kind = KEY_KINDS; kind->prefix; kind++) {
-        const size_t size = length_as(kind, text);
+        const size_t size = text.at[0] == kind->prefix[0] ? length_as(kind, text) : 0;
         if (size > 0)
             return size;
     }
