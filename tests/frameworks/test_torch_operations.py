@@ -78,7 +78,7 @@ class Operations(FrameworkTest):
 
     def test_the_scripts_own_profiler_comes_first_in_each_phase(self):
         seen = self.assert_unseen("phases")
-        self.assertEqual(seen, [True] * 11)
+        self.assertEqual(seen, [True] * 10)
         self.assertGreater(self.captures["windows"], 0)
 
     def test_a_script_that_profiles_itself_hears_what_it_always_did(self):

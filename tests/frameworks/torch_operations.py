@@ -4,7 +4,6 @@ the script's own profiler has seen, as JSON."""
 import json
 import os
 import sys
-import threading
 import time
 
 import torch
@@ -71,10 +70,6 @@ def phases():
         seen.append(len(old.function_events) > 0)
     with torch.autograd.profiler.emit_itt():
         steps(3)
-    steps(2)
-    other = threading.Thread(target=own_profile)  # beside a window of ours
-    other.start()
-    other.join()
     steps(40)
 
 
