@@ -68,7 +68,9 @@ enum ss_segment_kind { SS_SEGMENT_FREE = 0, SS_SEGMENT_DIRECTORY = 1, SS_SEGMENT
     X(INFO, 17, "info", 1)                                                                         \
     X(THREAD_BEGIN, 18, "thread_begin", 1)                                                         \
     X(THREAD_END, 19, "thread_end", 1)                                                             \
-    X(LOST, 20, "lost", 1)
+    X(LOST, 20, "lost", 1)                                                                         \
+    X(CLOCK, 21, "clock", 1)                                                                       \
+    X(ARM, 22, "arm", 1)
 
 #define SS_ENUM_KIND(id, number, text, units) SS_KIND_##id = number,
 enum ss_kind { SS_KINDS(SS_ENUM_KIND) SS_KIND_COUNT };
@@ -96,11 +98,13 @@ struct ss_rec_span { /* SPAN; PERTURBED: arg is the reason; LOST: arg is the cou
     int64_t arg;
 };
 
-struct ss_rec_point { /* STEP, LOOP_*, EPOCH_*, COUNTER, THREAD_END; SYSTEM: flags are its state */
+struct ss_rec_point { /* STEP, LOOP_*, EPOCH_*, COUNTER, THREAD_END, CLOCK, ARM; SYSTEM: flags are
+                         its state */
     struct ss_head head;
     uint64_t ticks;
-    uint64_t value;   /* samples; epoch; the bits of a double for COUNTER and SYSTEM */
-    uint64_t subject; /* SYSTEM: which cpu, pid or gpu */
+    uint64_t value; /* samples; epoch; ARM: round; CLOCK: ns for which the thread was ready and had
+                       no core; the bits of a double for COUNTER and SYSTEM */
+    uint64_t subject; /* SYSTEM: which cpu, pid or gpu; CLOCK: CPU ns of other threads */
 };
 
 struct ss_rec_plan { /* 0: not known */

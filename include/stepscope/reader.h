@@ -94,12 +94,14 @@ struct ss_record {
     uint32_t gaps; /* places of its lane before it where records are missing; not dropped ones,
                            which LOST tells of */
     union {
-        int64_t arg;       /* SPAN, PERTURBED, LOST */
-        uint64_t samples;  /* STEP */
-        uint64_t epoch;    /* EPOCH_* */
-        double value;      /* COUNTER, SYSTEM */
-        uint64_t plan[4];  /* steps, epochs, steps per epoch, batch */
-        int64_t clocks[3]; /* CALIBRATION: raw ns, realtime ns, ticks that the reading took */
+        int64_t arg;        /* SPAN, PERTURBED, LOST */
+        uint64_t samples;   /* STEP */
+        uint64_t epoch;     /* EPOCH_* */
+        uint64_t round;     /* ARM */
+        uint64_t waited_ns; /* CLOCK: for which the thread was ready and had no core */
+        double value;       /* COUNTER, SYSTEM */
+        uint64_t plan[4];   /* steps, epochs, steps per epoch, batch */
+        int64_t clocks[3];  /* CALIBRATION: raw ns, realtime ns, ticks that the reading took */
         struct {
             struct ss_text a, b;
             uint32_t id, line;
@@ -111,7 +113,7 @@ struct ss_record {
             uint32_t frames;
         } sample;
     } u;
-    uint64_t subject;    /* SYSTEM */
+    uint64_t subject;    /* SYSTEM; CLOCK: CPU time of the other threads of the process, in ns */
     uint8_t role, scope; /* NAME */
 };
 

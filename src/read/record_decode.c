@@ -34,6 +34,8 @@ static const uint8_t shapes[SS_KIND_COUNT] = {
     [SS_KIND_THREAD_BEGIN] = SHAPE_TICKS | SHAPE_TEXT,
     [SS_KIND_THREAD_END] = SHAPE_TICKS,
     [SS_KIND_LOST] = SHAPE_TICKS | SHAPE_WINDOW,
+    [SS_KIND_CLOCK] = SHAPE_TICKS,
+    [SS_KIND_ARM] = SHAPE_TICKS,
 };
 
 #define FEWEST_UNITS(id, number, text, units) [number] = (units),
@@ -166,7 +168,12 @@ void record_decode(const uint8_t *whole, struct ss_record *out)
         break;
     case SS_KIND_STEP:
     case SS_KIND_EPOCH_BEGIN:
+    case SS_KIND_ARM:
         out->u.samples = load_u64(whole + 16);
+        break;
+    case SS_KIND_CLOCK:
+        out->u.waited_ns = load_u64(whole + 16);
+        out->subject = load_u64(whole + 24);
         break;
     case SS_KIND_SYSTEM:
         out->subject = load_u64(whole + 24);

@@ -73,3 +73,25 @@ void notes_perturbed(ss_ticks start, ss_ticks end, enum ss_perturbation reason)
     if (pen && !pen_put(pen, &window, 1))
         pen_lose(pen, -1, now);
 }
+
+static void put_point(struct ss_rec_point point)
+{
+    uint64_t now;
+    struct pen *pen = pen_for_note(&now);
+    if (pen && !pen_put(pen, &point, 1))
+        pen_lose(pen, -1, now);
+}
+
+void notes_clock(ss_ticks when, uint64_t waited_ns, uint64_t others_ns)
+{
+    put_point((struct ss_rec_point){
+        .head = {.kind = SS_KIND_CLOCK}, .ticks = when, .value = waited_ns, .subject = others_ns});
+}
+
+void notes_arm(ss_ticks when, ss_name name, unsigned flags, uint64_t round)
+{
+    put_point((struct ss_rec_point){
+        .head = {.kind = SS_KIND_ARM, .name = SS_NAME_ID(name), .flags = (uint16_t)flags},
+        .ticks = when,
+        .value = round});
+}

@@ -35,4 +35,12 @@ void notes_sample(uint32_t tid, ss_ticks when, const uint32_t *frames, unsigned 
 /* From `start` to `end` the run was not itself. */
 void notes_perturbed(ss_ticks start, ss_ticks end, enum ss_perturbation reason);
 
+/* How long the calling thread has had to wait for a core, and what other threads of the process
+ * have run, both so far, at `when`. */
+void notes_clock(ss_ticks when, uint64_t waited_ns, uint64_t others_ns);
+
+/* From `when` on the training runs as `name` says, in this round of an experiment;
+ * SS_FLAG_PERTURBED: it has not settled yet. */
+void notes_arm(ss_ticks when, ss_name name, unsigned flags, uint64_t round);
+
 #endif

@@ -218,6 +218,18 @@ static void say_lost(struct dump *dump, const struct ss_record *record)
                record->u.arg == 1 ? "record" : "records");
 }
 
+static void say_clock(struct dump *dump, const struct ss_record *record)
+{
+    buf_printf(&dump->line, "no core for %" PRIu64 " ns, other threads ran %" PRIu64 " ns",
+               record->u.waited_ns, record->subject);
+}
+
+static void say_arm(struct dump *dump, const struct ss_record *record)
+{
+    say_name(dump, record);
+    buf_printf(&dump->line, ", round %" PRIu64, record->u.round);
+}
+
 static void say_nothing(struct dump *dump, const struct ss_record *record)
 {
     (void)dump;
@@ -245,6 +257,8 @@ static say_kind *const say_by_kind[SS_KIND_COUNT] = {
     [SS_KIND_THREAD_BEGIN] = say_thread_begin,
     [SS_KIND_THREAD_END] = say_thread_end,
     [SS_KIND_LOST] = say_lost,
+    [SS_KIND_CLOCK] = say_clock,
+    [SS_KIND_ARM] = say_arm,
 };
 
 /* Seconds with all nine digits; before the start of the run they are negative. */

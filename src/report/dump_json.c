@@ -149,6 +149,18 @@ static void put_lost(struct dump *dump, const struct ss_record *record)
     json_int(&dump->json, "count", record->u.arg);
 }
 
+static void put_clock(struct dump *dump, const struct ss_record *record)
+{
+    json_uint(&dump->json, "waited_ns", record->u.waited_ns);
+    json_uint(&dump->json, "others_ns", record->subject);
+}
+
+static void put_arm(struct dump *dump, const struct ss_record *record)
+{
+    put_name(dump, record);
+    json_uint(&dump->json, "round", record->u.round);
+}
+
 static void put_nothing(struct dump *dump, const struct ss_record *record)
 {
     (void)dump;
@@ -176,6 +188,8 @@ static put_kind *const put_by_kind[SS_KIND_COUNT] = {
     [SS_KIND_THREAD_BEGIN] = put_thread_begin,
     [SS_KIND_THREAD_END] = put_nothing,
     [SS_KIND_LOST] = put_lost,
+    [SS_KIND_CLOCK] = put_clock,
+    [SS_KIND_ARM] = put_arm,
 };
 
 /* Where a record stands among the open spans. Facts that stand outside time have no place. */

@@ -75,6 +75,10 @@ static void add_training(struct synth *synth, uint32_t lane, uint64_t us)
             at_us(from + 1),
             at_us(from + 900),
             (int64_t)step - 1};
+        const struct ss_rec_point clock = {
+            {SS_KIND_CLOCK, 1, 0, 0, 0, 0}, at_us(from), 1000 * step, 70000 * step};
+        synth_record(synth, lane, &clock.head, &clock.ticks, sizeof clock - sizeof clock.head);
+        synth_point(synth, lane, SS_KIND_ARM, 4, at_us(from), step);
         synth_point(synth, lane, SS_KIND_STEP, 0, at_us(from), 32);
         const struct ss_rec_span layer = {
             {SS_KIND_SPAN, 1, 3, SS_FLAG_SAMPLED, 2, SS_NEST_OPEN | SS_NEST_OPAQUE},

@@ -225,6 +225,8 @@ KINDS = {
     18: Kind("thread_begin", 1, [TICKS, ("tid", 16, "I")], [("thread", 20)]),
     19: Kind("thread_end", 1, [TICKS]),
     20: Kind("lost", 1, FROM_TO + [("count", 24, "q")]),
+    21: Kind("clock", 1, [TICKS, ("waited_ns", 16, "Q"), ("others_ns", 24, "Q")]),
+    22: Kind("arm", 1, [TICKS, ("round", 16, "Q")]),
 }
 SPAN = KINDS[1]
 
@@ -697,7 +699,7 @@ def json_object(process, time_ns, index, lane, record):
         line.update(depth=head.depth, nest=head.nest)
         if kind != "system":
             line["flags"] = flag_words(head.flags)
-    if kind in ("span", "loop_begin", "counter", "mark", "system"):
+    if kind in ("span", "loop_begin", "counter", "mark", "system", "arm"):
         name = process.names.find(head.name)
         line.update(name=name.text, name_id=head.name)
         if kind == "span":

@@ -27,7 +27,9 @@ def every_kind():
         hook(T + 13, b"torch.nn", b"absent", flags=FAILED),
         span(T + 1, T + 14, 2, PERTURBED),
         system(T + 15, 99.5, 3, name=2, flags=1), span(T + 14, T + 16, 17, LOST),
-        at(6, T + 17), at(4, T + 18, flags=FAILED), thread_end(T + 19))
+        at(6, T + 17), at(4, T + 18, flags=FAILED),
+        at(21, T + 18, 1 << 40, 7, form="QQ"), at(22, T + 18, 5, form="Q", name=1),
+        thread_end(T + 19))
     return process
 
 
@@ -63,7 +65,7 @@ def heads_of_every_kind_with_flags():
 @run
 def unknown_kinds_are_skipped():
     process = control()
-    process.block(1, record(21, b"\xff" * 24), spans(T, 2), record(200, b"\xff" * 88),
+    process.block(1, record(121, b"\xff" * 24), spans(T, 2), record(200, b"\xff" * 88),
                   record(255, bytes(24)), spans(T + 50, 2), record(99, b"\xff" * 3000))
     process.records(1, 1, record(77, b"\xff" * 8152), spans(T + 100, 3))
     return process

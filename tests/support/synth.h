@@ -38,7 +38,7 @@ uint8_t *synth_span(struct synth *synth, uint32_t lane, uint16_t name, uint64_t 
                     uint64_t end);
 /* With all that a span can have. */
 uint8_t *synth_full_span(struct synth *synth, uint32_t lane, const struct ss_rec_span *span);
-/* STEP, LOOP_*, EPOCH_*, THREAD_END. */
+/* STEP, LOOP_*, EPOCH_*, THREAD_END, ARM. */
 uint8_t *synth_point(struct synth *synth, uint32_t lane, unsigned kind, uint16_t name,
                      uint64_t ticks, uint64_t value);
 uint8_t *synth_counter(struct synth *synth, uint32_t lane, uint16_t name, uint64_t ticks,
