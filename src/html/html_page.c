@@ -60,6 +60,11 @@ static void html_operations(struct html_page *page)
     report_operations(&page->report);
 }
 
+static void html_arms(struct html_page *page)
+{
+    report_arms(&page->report);
+}
+
 static void html_devices(struct html_page *page)
 {
     report_devices(&page->report);
@@ -79,6 +84,7 @@ static const struct section {
     void (*write)(struct html_page *page);
 } sections[] = {
     {"verdict", NULL, html_head},
+    {"experiment", "Experiment", html_arms},
     {"findings", "Findings", html_findings},
     {"stages", "Stages", html_stages},
     {"layers", "Layers", html_layers},

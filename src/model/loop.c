@@ -5,6 +5,7 @@
 
 #include "base/compiler.h"
 #include "base/saturate.h"
+#include "model/arms.h"
 #include "model/hot.h"
 #include "model/model_state.h"
 #include "model/observe.h"
@@ -452,8 +453,10 @@ static void take_step(struct loop_stage *stage, struct item *step)
     bool counted = has_end && !is_disturbed(stage, step);
     if (!has_end && !loop->synced)
         close_window(stage, !loop->window_flagged); /* those before it had an end */
+    if (UNLIKELY(stage->thread->arms != NULL))
+        counted = arms_step(stage->thread->arms, step, steps, time_ns, counted);
     if (stage->thread->model->seen)
-        observe_step(stage->thread->model, loop, step, steps, time_ns, counted);
+        observe_step(stage->thread, loop, step, steps, time_ns, counted);
     calls_book(stage->calls, step->end_ns, CALLED_IN_STEP, counted);
     book_samples(stage, step->end_ns, true);
     stage->books[SEGMENT_STEADY_NS] += time_ns;

@@ -5,6 +5,7 @@
 
 #include "base/compiler.h"
 #include "base/own_counters.h"
+#include "model/arms.h"
 #include "model/calls.h"
 #include "model/loop_data.h"
 #include "model/model_state.h"
@@ -49,6 +50,7 @@ static void free_thread(struct thread *thread)
 {
     thread_free_pipe(thread);
     tree_release(thread->tree);
+    arms_free(thread->arms);
     free(thread->log);
     free(thread);
 }
@@ -320,6 +322,12 @@ static void feed_other(struct thread *thread, const struct ss_record *record)
         break;
     case SS_KIND_MARK:
         feed_mark(thread, record);
+        break;
+    case SS_KIND_CLOCK:
+        arms_clock(thread, record);
+        break;
+    case SS_KIND_ARM:
+        arms_switch(thread, record);
         break;
     case SS_KIND_LOST:
         model->lost_records += (uint64_t)record->u.arg;

@@ -81,6 +81,7 @@ struct model_step {
     int64_t samples;           /* 0: not known */
     enum step_source source;   /* if a later one wins, this was no step */
     bool counted;              /* in the statistics, not only in the books */
+    const char *arm;           /* of an experiment; NULL: none */
 };
 
 /* Calls `seen` for each step from now on; NULL: no more. */

@@ -2,6 +2,7 @@
 
 #include <string.h>
 
+#include "model/arms.h"
 #include "model/item.h"
 #include "model/loop_data.h"
 #include "model/model_state.h"
@@ -27,9 +28,10 @@ static int64_t present_epoch(const struct loop *loop)
     return loop->epoch_open ? loop->epochs[(loop->epoch_count - 1) % EPOCHS_KEPT].number : -1;
 }
 
-void observe_step(const struct model *model, const struct loop *loop, const struct item *step,
+void observe_step(const struct thread *thread, const struct loop *loop, const struct item *step,
                   int64_t steps, int64_t time_ns, bool counted)
 {
+    const struct model *const model = thread->model;
     const struct model_step seen = {.process = loop->process,
                                     .lane = loop->lane,
                                     .tid = loop->tid,
@@ -43,7 +45,8 @@ void observe_step(const struct model *model, const struct loop *loop, const stru
                                     .epoch = present_epoch(loop),
                                     .samples = step->of.step.samples,
                                     .source = loop->source,
-                                    .counted = counted};
+                                    .counted = counted,
+                                    .arm = arms_of_step(thread->arms, step)};
     model->seen(model->seen_context, &seen);
 }
 

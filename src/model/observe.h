@@ -7,6 +7,8 @@
 #include "model/model.h"
 #include "model/series.h"
 
+struct thread;
+
 struct model_loop_key {
     uint32_t process, lane;
     int64_t begin_ns; /* as snap_loop's */
@@ -48,7 +50,7 @@ struct item;
 struct loop;
 
 /* What goes into a loop, shown to who asked for it. */
-void observe_step(const struct model *model, const struct loop *loop, const struct item *step,
+void observe_step(const struct thread *thread, const struct loop *loop, const struct item *step,
                   int64_t steps, int64_t time_ns, bool counted);
 void observe_window(const struct model *model, const struct loop *loop, int64_t end_ns,
                     bool counted);

@@ -6,6 +6,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+struct arms;
 struct batch_log;
 struct hot_thread;
 struct jit_stage;
@@ -23,6 +24,7 @@ struct thread {
     struct hot_thread *hot; /* its samples; looked for again when there are more */
     uint32_t hot_threads;   /* threads with samples than are kept */
     struct tree_stage *tree;
+    struct arms *arms;   /* of an experiment; NULL: none */
     struct pipe *pipe;   /* what follows the tree; NULL: nothing of a loop was seen */
     struct thread *next; /* threads that have ended */
 };

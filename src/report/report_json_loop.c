@@ -3,6 +3,7 @@
 #include <stdio.h>
 
 #include "report/metrics.h"
+#include "report/report_arms.h"
 #include "report/report_json.h"
 #include "report/report_parts.h"
 
@@ -282,6 +283,8 @@ void report_json_loop(struct json *json, const struct snap_loop *loop,
     put_reasons(json, "not_measured", loop, false);
     put_reasons(json, "upper_bounds", loop, true);
     report_json_layers(json, &loop->layers);
+    if (loop->arms.count > 0)
+        report_json_arms(json, &loop->arms);
     put_throughput(json, loop);
     put_slowest(json, loop);
     put_change(json, loop);

@@ -45,6 +45,9 @@ void report_json_operations(struct json *json, const struct analysis *analysis);
 /* The last part of its path, if something is around it. */
 const char *report_layer_tail(const struct snap_layer *layer);
 
+/* report_arms.c: what an experiment found, in a run of `stepscope try`. */
+void report_arms(struct report *report);
+
 void report_books(struct report *report);
 void report_course(struct report *report); /* warm-up, changes, spikes, time to finish */
 void report_add_spike_tax(struct buf *out, const struct snap_loop *loop); /* onto a sentence */

@@ -67,6 +67,7 @@ static void with_steps(struct report *report)
     report_head_answer(report);
     report_head_speed(report);
     report_head_sure(report);
+    report_arms(report);
     report_findings(report);
     report_stages(report);
     report_layers(report);

@@ -6,7 +6,7 @@
 
 #include "stats/student.h"
 
-static const double both_sides_of_95 = 0.975;
+static const double both_sides_of_95 = 0.975, errors_of_95 = 1.96;
 
 void rounds_init(struct rounds *rounds, size_t arms)
 {
@@ -38,6 +38,19 @@ static bool make_room(struct rounds *rounds, size_t count)
     if (rounds->count < count)
         rounds->count = count;
     return true;
+}
+
+void rounds_halve(struct rounds *rounds)
+{
+    for (size_t i = 0; i < rounds->count; i++)
+        for (size_t arm = 0; arm < rounds->arms; arm++) {
+            const struct rounds_cell cell = rounds->cells[i * rounds->arms + arm];
+            struct rounds_cell *const to = &rounds->cells[i / 2 * rounds->arms + arm];
+            rounds->cells[i * rounds->arms + arm] = (struct rounds_cell){0};
+            to->ns += cell.ns;
+            to->units += cell.units;
+        }
+    rounds->count = (rounds->count + 1) / 2;
 }
 
 static const struct rounds_cell *cell_of(const struct rounds *rounds, size_t round, size_t arm)
@@ -139,4 +152,58 @@ struct interval rounds_ratio(const struct rounds *rounds, size_t arm, size_t oth
     if (arm == other)
         return (struct interval){1, 1, 1};
     return estimate(rounds, arm, other);
+}
+
+static int order_values(const void *a, const void *b)
+{
+    const double x = *(const double *)a, y = *(const double *)b;
+
+    return (x > y) - (x < y);
+}
+
+/* Means of all pairs of values, each with itself too, in order. NULL: no memory. */
+static double *walsh_averages(const double *values, size_t count, size_t *pairs)
+{
+    double *const out = malloc((count * (count + 1) / 2 + 1) * sizeof *out);
+
+    *pairs = 0;
+    for (size_t i = 0; out && i < count; i++)
+        for (size_t k = i; k < count; k++)
+            out[(*pairs)++] = (values[i] + values[k]) / 2;
+    if (out)
+        qsort(out, *pairs, sizeof *out, order_values);
+    return out;
+}
+
+struct interval rounds_typical(const struct rounds *rounds, size_t arm, size_t other)
+{
+    struct interval result = {0, 0, INFINITY};
+    double *const logs = malloc((rounds->count + 1) * sizeof *logs);
+    struct pair one;
+    size_t count = 0, pairs;
+
+    for (size_t i = 0; logs && i < rounds->count; i++)
+        if (pair_of(rounds, i, arm, other, &one))
+            logs[count++] = log(value_of(one, arm != other));
+    double *const averages =
+        count >= ROUNDS_FOR_TYPICAL ? walsh_averages(logs, count, &pairs) : NULL;
+    if (averages) {
+        const double n = (double)count;
+        const double half = errors_of_95 * sqrt(n * (n + 1) * (2 * n + 1) / 24);
+        const size_t cut = (size_t)fmax(0, floor(n * (n + 1) / 4 - half));
+        const size_t middle = pairs / 2;
+        const double mid =
+            pairs % 2 ? averages[middle] : (averages[middle - 1] + averages[middle]) / 2;
+        result = (struct interval){exp(averages[cut]), exp(mid), exp(averages[pairs - 1 - cut])};
+    }
+    free(averages);
+    free(logs);
+    return result;
+}
+
+struct interval rounds_gain(struct interval ratio)
+{
+    if (!(ratio.low > 0) || !isfinite(ratio.high))
+        return (struct interval){0, 0, INFINITY};
+    return (struct interval){1 - 1 / ratio.low, 1 - 1 / ratio.mid, 1 - 1 / ratio.high};
 }

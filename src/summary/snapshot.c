@@ -328,6 +328,7 @@ void snapshot_free(struct snapshot *snapshot)
         free(snapshot->loops[i].part);
         snapshot_release_layers(&snapshot->loops[i].layers);
         free(snapshot->loops[i].no_windows);
+        snapshot_release_arms(&snapshot->loops[i].arms);
         sketch_release(&snapshot->loops[i].times);
         for (int k = 0; snapshot->loops[i].stage_times && k < SS_STAGE_COUNT; k++)
             sketch_release(&snapshot->loops[i].stage_times[k]);

@@ -12,6 +12,7 @@
 #include "model/series.h"
 #include "stats/blame.h"
 #include "stats/change.h"
+#include "stats/compare_ladder.h"
 #include "stats/interval.h"
 #include "stats/modes.h"
 #include "stats/spikes.h"
@@ -100,6 +101,24 @@ struct snap_layers {
     char *no_backward; /* why backward is of no layer: all are 0; NULL: it is, or there is none */
 };
 
+/* What the arms of an experiment gained: the first one is the training as it is. */
+struct snap_arm {
+    char *label;
+    int64_t steps;
+    bool is_quiet;        /* its clock is the quiet one */
+    double step_ns;       /* mean, by that clock; 0: not measured */
+    struct interval gain; /* the part of a step that it saves; high INFINITY: not known */
+    struct interval typical,
+        wall; /* that of a typical step; the same as `gain` by the wall clock */
+    enum compare_word word;
+};
+
+struct snap_arms {
+    struct snap_arm *rows; /* NULL: no experiment */
+    size_t count, rounds;
+    double others_share; /* of the time of the loop thread, in which it had no core */
+};
+
 /* The steady steps as stretches of time, whole cells each, to be compared with what the machine did
  * then. */
 enum { SNAP_WINDOWS = 64 };
@@ -169,6 +188,7 @@ struct snap_loop {
     struct interval left_ns; /* time to finish; NAN: no plan */
     struct snap_layers layers;
     char *no_windows; /* why there are no more windows of operations; NULL: not told */
+    struct snap_arms arms;
 };
 
 struct snap_thread { /* a thread that held loops, or the main thread if none did */
@@ -356,6 +376,11 @@ struct snapshot *model_snapshot(const struct model *model);
 /* The loop of this rank is the primary one, if it has one; -1: as usual. */
 struct snapshot *model_snapshot_of_rank(const struct model *model, int rank);
 void snapshot_free(struct snapshot *snapshot);
+
+/* The arms of the thread that has had most steps in them, alone: cheap enough to be asked often.
+ * False: memory is short. Release it in either case. */
+bool snapshot_arms(const struct model *model, struct snap_arms *out);
+void snapshot_release_arms(struct snap_arms *arms);
 
 /* What the calls under a name are called, in every text: "Adam.step", "EarlyStopping#2, batch_end":
  * object, text and scope, as far as they differ. */

@@ -358,5 +358,6 @@ bool snapshot_fill_loop(const struct model *model, const struct thread *thread,
     return out->name && (out->no_windows || !no_windows) && fill_epochs(loop, out) &&
            fill_parts(loop, out) &&
            snapshot_fill_layers(loop->layers, model->processes[loop->process].no_layers,
-                                model->processes[loop->process].no_backward, out);
+                                model->processes[loop->process].no_backward, out) &&
+           snapshot_fill_arms(thread->arms, &out->arms);
 }

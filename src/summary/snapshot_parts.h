@@ -73,6 +73,13 @@ bool snapshot_fill_layers(const struct loop_layers *layers, const char *reason,
                           const char *reason_backward, struct snap_loop *out);
 void snapshot_release_layers(struct snap_layers *layers);
 
+/* snapshot_arms.c: what the arms of an experiment gained. */
+
+struct arms;
+
+/* False: memory is short. Release it in either case. `arms` may be NULL. */
+bool snapshot_fill_arms(const struct arms *arms, struct snap_arms *out);
+
 /* snapshot_input.c: how the batches of the primary loop were made and waited for. */
 
 /* False if memory is short. */

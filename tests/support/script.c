@@ -183,6 +183,23 @@ void script_point(struct script *script, unsigned kind, uint64_t value)
     feed(script, script->process, &record);
 }
 
+void script_clock(struct script *script, uint64_t waited_ns, uint64_t others_ns)
+{
+    struct ss_record record = record_of(script, SS_KIND_CLOCK);
+    record.u.waited_ns = waited_ns;
+    record.subject = others_ns;
+    feed(script, script->process, &record);
+}
+
+void script_arm(struct script *script, unsigned name, uint64_t round, bool settles)
+{
+    struct ss_record record = record_of(script, SS_KIND_ARM);
+    record.name = (uint16_t)name;
+    record.u.round = round;
+    record.flags = settles ? SS_FLAG_PERTURBED : 0;
+    feed(script, script->process, &record);
+}
+
 void script_counter(struct script *script, unsigned name, double value)
 {
     struct ss_record record = record_of(script, SS_KIND_COUNTER);

@@ -28,6 +28,9 @@ void script_end(struct script *script, unsigned flags, int64_t arg);
 void script_span(struct script *script, unsigned name, unsigned flags, int64_t ns);
 /* STEP (samples), LOOP_BEGIN (name), LOOP_END, EPOCH_BEGIN (number), EPOCH_END. */
 void script_point(struct script *script, unsigned kind, uint64_t value);
+/* CLOCK and ARM. */
+void script_clock(struct script *script, uint64_t waited_ns, uint64_t others_ns);
+void script_arm(struct script *script, unsigned name, uint64_t round, bool settles);
 void script_counter(struct script *script, unsigned name, double value);
 void script_mark(struct script *script, unsigned name);
 void script_mark_text(struct script *script, unsigned name, const char *text);

@@ -63,12 +63,74 @@ static void what_both_suffer_cancels(void **state)
     assert_in_range(holds, 360, 398);
 }
 
+/* A round that a burst of something else made slow moves the sums, not the typical round. */
+static void one_slow_round_is_not_typical(void **state)
+{
+    (void)state;
+    struct rounds rounds;
+
+    rounds_init(&rounds, 2);
+    for (size_t i = 0; i < 12; i++) {
+        rounds_add(&rounds, i, 0, 10, 1);
+        rounds_add(&rounds, i, 1, i == 7 ? 1000 : 5, 1);
+    }
+    assert_true(rounds_ratio(&rounds, 1, 0).mid < 0.2);
+    const struct interval typical = rounds_typical(&rounds, 1, 0);
+    assert_near(typical.mid, 2, 1e-9);
+    assert_near(typical.high, 2, 1e-9);
+    assert_near(rounds_gain(typical).mid, 0.5, 1e-9);
+    rounds_release(&rounds);
+}
+
+/* Of 400 experiments in which two are the same, its interval misses that in 5 % or so. */
+static void the_typical_interval_holds_the_truth(void **state)
+{
+    (void)state;
+    int holds = 0;
+
+    for (uint64_t seed = 1; seed <= 400; seed++) {
+        struct random random = random_from(seed);
+        struct rounds rounds;
+        rounds_init(&rounds, 2);
+        for (size_t i = 0; i < 20; i++)
+            for (size_t arm = 0; arm < 2; arm++)
+                rounds_add(&rounds, i, arm, 10 + random_uniform(&random), 1);
+        const struct interval typical = rounds_typical(&rounds, 0, 1);
+        holds += typical.low <= 1 && typical.high >= 1;
+        rounds_release(&rounds);
+    }
+    assert_in_range(holds, 368, 394);
+}
+
+static void half_as_many_rounds_stand_for_the_same(void **state)
+{
+    (void)state;
+    struct rounds rounds;
+
+    rounds_init(&rounds, 2);
+    for (size_t i = 0; i < 9; i++) {
+        rounds_add(&rounds, i, 0, 10, 1);
+        rounds_add(&rounds, i, 1, 10 + (double)i, 2);
+    }
+    const double before = rounds_ratio(&rounds, 1, 0).mid;
+    rounds_halve(&rounds);
+    assert_int_equal(rounds_of(&rounds, 0), 5);
+    assert_near(rounds_ratio(&rounds, 1, 0).mid, before, 1e-12);
+    rounds_add(&rounds, 5, 0, 10, 1); /* the next one begins with nothing */
+    assert_int_equal(rounds_of(&rounds, 0), 6);
+    assert_int_equal(rounds_of(&rounds, 1), 5);
+    rounds_release(&rounds);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_rate_is_a_ratio_of_sums_with_the_jackknife),
         cmocka_unit_test(only_rounds_that_have_both_are_compared),
         cmocka_unit_test(what_both_suffer_cancels),
+        cmocka_unit_test(one_slow_round_is_not_typical),
+        cmocka_unit_test(the_typical_interval_holds_the_truth),
+        cmocka_unit_test(half_as_many_rounds_stand_for_the_same),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
