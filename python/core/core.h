@@ -22,6 +22,8 @@ int hook_add(PyObject *module);      /* hook.c: laying hooks, and the switch tha
 int cells_add(PyObject *module);     /* cells.c: what cells of a notebook are called */
 int sampler_add(PyObject *module);   /* sampler.c: stacks of Python threads, without the GIL */
 int collector_add(PyObject *module); /* collector.c: pauses of the garbage collector */
+int loop_clock_add(
+    PyObject *module); /* loop_clock.c: the arms of an experiment, by the quiet clock */
 int generated_files_add(PyObject *module); /* generated_files.c: code made from the user's own */
 
 /* A run without the command: for notebooks and scripts that call stepscope.start().

@@ -258,7 +258,7 @@ static int fill(PyObject *module)
 #endif
     return check_interpreter() || record_add(module) || span_add(module) || timed_add(module) ||
                    hook_add(module) || cells_add(module) || sampler_add(module) ||
-                   collector_add(module) || generated_files_add(module)
+                   collector_add(module) || generated_files_add(module) || loop_clock_add(module)
                ? -1
                : 0;
 }

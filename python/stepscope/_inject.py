@@ -34,6 +34,8 @@ def _hook(name):
         _wanted.update((part, framework) for part in getattr(adapter, "LATER", ()))
         if name == framework:
             _hooks.install(adapter)
+            if "STEPSCOPE_TRY" in os.environ:
+                import_module(__package__ + "._arms").watch(name)
         else:
             _hooks.install(adapter, part=name)
     except Exception:

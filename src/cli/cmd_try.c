@@ -7,6 +7,7 @@
 #include "base/quantity.h"
 #include "cli/command.h"
 #include "cli/experiment.h"
+#include "experiment/in_process.h"
 #include "experiment/try.h"
 
 static const char *what;
@@ -60,21 +61,104 @@ static int try_all(struct console *console, const struct sweep_wish *wish, int c
     return run_fixed(console, &variants.variant[winner], words, count);
 }
 
+static bool is_threads(const char *word, size_t size)
+{
+    static const char threads[] = "threads=";
+    char *end;
+
+    return size > strlen(threads) && strncmp(word, threads, strlen(threads)) == 0 &&
+           strtol(word + strlen(threads), &end, 10) >= 1 && end == word + size;
+}
+
+/* Changes within one training are one thing, those that take a training each another. */
+enum kind { IN_PROCESS, IN_RUNS, MIXED, UNKNOWN };
+
+static enum kind kind_of(const char *words)
+{
+    bool is_inside = !words, is_outside = false, is_unknown = false;
+
+    for (const char *at = words; at; at = *at ? at + 1 : NULL) {
+        const size_t size = strcspn(at, ",");
+        const bool may_be_inside = in_process_has(at, size) || is_threads(at, size);
+        is_inside = is_inside || in_process_has(at, size);
+        is_outside = is_outside || !may_be_inside;
+        is_unknown = is_unknown || (!may_be_inside && !try_has(at, size));
+        at += size;
+    }
+    return !is_inside ? IN_RUNS : is_unknown ? UNKNOWN : is_outside ? MIXED : IN_PROCESS;
+}
+
+static void show_result(struct console *console, const struct in_process_result *result)
+{
+    const struct style style = style_for(STDOUT_FILENO);
+
+    if (experiment_options.as_json)
+        in_process_json(&console->out, result);
+    else
+        in_process_text(&console->out, result, &style);
+}
+
+static int try_inside(struct console *console, const struct sweep_wish *shared)
+{
+    struct in_process_wish wish = {.command = shared->command,
+                                   .parent = shared->parent,
+                                   .words = what,
+                                   .precision = shared->precision,
+                                   .most_ns = shared->most_ns,
+                                   .may_be_unprotected = shared->may_be_unprotected};
+    struct in_process_result result;
+    struct ss_error error = {0};
+    int code = EXIT_DATA;
+
+    const int failed = experiment_run_inside(console, &wish, &result, &error);
+    const bool is_useful = !failed && in_process_is_useful(&result);
+    if (failed)
+        console_error(console, "%s.", error.message);
+    else if (is_useful || result.notes.size > 0 || experiment_options.as_json)
+        show_result(console, &result);
+    if (is_useful)
+        code = EXIT_FINE;
+    else if (!failed && !result.signal)
+        console_error(console, "%s. What it printed is in '%s/output.log'.",
+                      buf_text(&result.error), buf_text(&result.dir));
+    const int signal = result.signal;
+    in_process_release(&result);
+    return experiment_code(console, code, signal);
+}
+
+static int try_outside(struct console *console, const struct sweep_wish *wish, int count,
+                       char **words)
+{
+    struct ss_error error = {0};
+
+    if (try_add(&variants, what, words, &error) == 0)
+        return try_all(console, wish, count, words);
+    console_error(console, "%s", error.message);
+    return EXIT_USAGE;
+}
+
 static int run(struct console *console, int count, char **words)
 {
     struct sweep_wish wish = {.variants = &variants, .command = words, .has_reference = true};
-    struct ss_error error = {0};
+    const enum kind kind = kind_of(what);
     int code = EXIT_USAGE;
 
     words[count] = NULL;
-    if (!what)
-        console_error(console, "nothing to try. Name it with --what, such as --what malloc.");
-    else if (experiment_wish(console, &wish)) {
-        if (try_add(&variants, what, words, &error) != 0)
-            console_error(console, "%s", error.message);
-        else
-            code = try_all(console, &wish, count, words);
-    }
+    if (!experiment_wish(console, &wish))
+        return EXIT_USAGE;
+    if (kind == UNKNOWN)
+        console_error(console, "'%s' has a word that cannot be tried: there are " TRY_WORDS ".",
+                      what);
+    else if (kind == MIXED)
+        console_error(console, "input and callbacks are tried within one training, changes of "
+                               "the environment in one each: name them in two commands.");
+    else if (kind == IN_PROCESS && (fix || experiment_options.serial))
+        console_error(console, "%s is for changes of the environment, such as --what threads=1.",
+                      fix ? "--fix" : "--serial");
+    else if (kind == IN_PROCESS)
+        code = try_inside(console, &wish);
+    else
+        code = try_outside(console, &wish, count, words);
     variants_release(&variants);
     return code;
 }
@@ -82,7 +166,7 @@ static int run(struct console *console, int count, char **words)
 static const struct cli_option options[] = {
     {.name = "what",
      .argument = "LIST",
-     .help = "threads=N, malloc, omp-passive, env:NAME=VALUE",
+     .help = "input, callbacks, threads=N; or malloc, omp-passive, env:NAME=VALUE",
      .value = &what},
     {.name = "fix", .help = "then run the command with the best change", .is_given = &fix},
     EXPERIMENT_OPTIONS,
@@ -91,15 +175,20 @@ static const struct cli_option options[] = {
 
 const struct command cmd_try = {
     .name = "try",
-    .summary = "measure what a change of the environment would gain",
+    .summary = "measure what a change would gain",
     .operands = "[--] COMMAND ...",
-    .details = "Runs the command unchanged and with each change, alternating between them every\n"
-               "few moments, and measures what each change saves. The trainings are discarded:\n"
-               "files that they write go to a copy in memory. For example:\n"
-               "  stepscope try --what threads=1,malloc,omp-passive -- python train.py\n"
-               "  stepscope try --fix --what env:TF_ENABLE_ONEDNN_OPTS=0 -- python train.py\n"
-               "With --fix, the command is then run and recorded with the change that saves\n"
-               "most, if one is significant.\n",
+    .details =
+        "Runs the training unchanged and with each change, alternating between them, and\n"
+        "measures what each change saves. Without --what, it first looks what a report\n"
+        "would warn about. It stops when it knows. The training is discarded: files that\n"
+        "it writes go to a copy in memory. Input and callbacks change within one training\n"
+        "of PyTorch, Lightning, Hugging Face or Keras, every few steps; each change of the\n"
+        "environment takes a training of its own. For example:\n"
+        "  stepscope try -- python train.py\n"
+        "  stepscope try --what input,callbacks,threads=1 -- python train.py\n"
+        "  stepscope try --fix --what malloc,env:TF_ENABLE_ONEDNN_OPTS=0 -- python train.py\n"
+        "With --fix, the command is then run and recorded with the change of the\n"
+        "environment that saves most, if one is significant.\n",
     .options = options,
     .fewest = 1,
     .most = INT_MAX,

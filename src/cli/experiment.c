@@ -82,6 +82,30 @@ bool experiment_run(struct console *console, const struct sweep_wish *wish,
     return !failed;
 }
 
+int experiment_run_inside(struct console *console, const struct in_process_wish *wish,
+                          struct in_process_result *result, struct ss_error *error)
+{
+    struct told told = {.console = console};
+    struct in_process_wish shown = *wish;
+
+    progress_begin(&told.progress, console->command);
+    shown.progress = show;
+    shown.say = say;
+    shown.context = &told;
+    const int failed = in_process_run(&shown, result, error);
+    progress_end(&told.progress);
+    return failed;
+}
+
+int experiment_code(struct console *console, int code, int signal)
+{
+    if (!signal)
+        return code;
+    (void)sink_flush(&console->out);
+    signals_die_by(signal);
+    return SIGNAL_EXIT + signal;
+}
+
 int experiment_end(struct console *console, struct sweep_result *result, bool is_useful)
 {
     const int signal = result->signal;
@@ -92,9 +116,5 @@ int experiment_end(struct console *console, struct sweep_result *result, bool is
                       "'%s'.",
                       buf_text(&result->dir));
     sweep_release(result);
-    if (!signal)
-        return is_useful ? EXIT_FINE : EXIT_DATA;
-    (void)sink_flush(&console->out);
-    signals_die_by(signal);
-    return SIGNAL_EXIT + signal;
+    return experiment_code(console, is_useful ? EXIT_FINE : EXIT_DATA, signal);
 }

@@ -4,6 +4,7 @@
 
 #include "cli/console.h"
 #include "cli/options.h"
+#include "experiment/in_process.h"
 #include "experiment/sweep.h"
 
 struct experiment_options {
@@ -42,6 +43,13 @@ bool experiment_wish(const struct console *console, struct sweep_wish *wish);
  * either case. */
 bool experiment_run(struct console *console, const struct sweep_wish *wish,
                     struct sweep_result *result);
+
+/* The same for one that goes on within a training: 0, or SS_E with a sentence. */
+int experiment_run_inside(struct console *console, const struct in_process_wish *wish,
+                          struct in_process_result *result, struct ss_error *error);
+
+/* `code`; does not return if a signal ended it early. */
+int experiment_code(struct console *console, int code, int signal);
 
 /* The exit code; does not return if a signal ended it early. `is_useful`: something was measured.
  */

@@ -2,25 +2,21 @@
 
 #include <errno.h>
 #include <math.h>
-#include <poll.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include "base/error.h"
-#include "base/files.h"
+#include "experiment/ground.h"
 #include "experiment/sweep_sum.h"
 #include "experiment/trial.h"
-#include "load/run_list.h"
 #include "stats/mix.h"
 #include "supervise/cgroup_limits.h"
 #include "supervise/now.h"
 #include "supervise/proc_file.h"
 #include "supervise/proc_text.h"
 #include "supervise/run_place.h"
-#include "supervise/signals.h"
 
 enum {
     WARM_UP_STEPS = 15,
@@ -40,8 +36,7 @@ static const double memory_share = 0.7, certainly_slower = 0.97, clearly_other =
 struct sweep {
     const struct sweep_wish *wish;
     struct sweep_result *result;
-    struct protect protect;
-    struct signals signals;
+    struct ground ground;
     struct trial *trials;
     struct sweep_sum sum;
     uint64_t random;
@@ -50,33 +45,11 @@ struct sweep {
     int64_t slice_most_ns;
 };
 
-/* One that was ignored when we began, as under nohup, still is. */
-static bool is_ignored(int number)
-{
-    struct sigaction action;
-
-    return sigaction(number, NULL, &action) == 0 && action.sa_handler == SIG_IGN;
-}
-
 static bool is_over(struct sweep *s)
 {
-    struct signalfd_siginfo info;
-
-    while (!s->result->signal && signals_next(&s->signals, &info))
-        if ((info.ssi_signo == SIGINT || info.ssi_signo == SIGTERM || info.ssi_signo == SIGHUP ||
-             info.ssi_signo == SIGQUIT) &&
-            !is_ignored((int)info.ssi_signo))
-            s->result->signal = (int)info.ssi_signo;
+    if (!s->result->signal)
+        s->result->signal = ground_signal(&s->ground);
     return s->result->signal || now_ns() - s->started_ns > s->wish->most_ns;
-}
-
-/* Returns early if a signal comes. */
-static void pause_for(const struct sweep *s, int64_t ns)
-{
-    struct pollfd signal = {.fd = s->signals.fd, .events = POLLIN};
-    const struct timespec time = {.tv_sec = ns / 1000000000, .tv_nsec = ns % 1000000000};
-
-    (void)ppoll(&signal, 1, &time, NULL);
 }
 
 static void show_progress(struct sweep *s, double done)
@@ -131,7 +104,7 @@ static int warm_up(struct sweep *s, size_t i)
 {
     struct trial *const trial = &s->trials[i];
     bool cannot_run;
-    const int failed = trial_start(trial, &s->protect, &s->signals, &cannot_run);
+    const int failed = trial_start(trial, &s->ground.protect, &s->ground.signals, &cannot_run);
 
     if (failed) {
         buf_printf(&s->result->rows[i].error, "cannot be started: %s", strerror(failed));
@@ -142,7 +115,7 @@ static int warm_up(struct sweep *s, size_t i)
     const int64_t until_ns = now_ns() + (share_ns > start_up_ns ? share_ns : start_up_ns);
     while (!is_over(s) && !trial_has_ended(trial) && trial->count < WARM_UP_STEPS &&
            now_ns() < until_ns) {
-        pause_for(s, warm_up_ns);
+        ground_pause(&s->ground, warm_up_ns);
         (void)trial_read(trial);
     }
     const bool is_in_group = trial_is_in_group(trial);
@@ -183,7 +156,7 @@ static void give_turn(struct sweep *s, size_t i, uint64_t round)
     trial_continue(trial, round);
     const int64_t until_ns = now_ns() + slice_ns(s, trial);
     while (now_ns() < until_ns && !is_over(s) && !trial_has_ended(trial))
-        pause_for(s, earlier(until_ns - now_ns(), look_ns));
+        ground_pause(&s->ground, earlier(until_ns - now_ns(), look_ns));
     trial_stop(trial);
     (void)trial_read(trial);
     sweep_sum_take(&s->sum, i, trial);
@@ -368,51 +341,6 @@ static int measure(struct sweep *s)
     return failed;
 }
 
-/* The directory that holds all runs of the sweep. */
-static int make_place(const struct sweep_wish *wish, struct buf *dir, struct ss_error *error)
-{
-    const struct run_place_wish place_wish = {.parent = wish->parent,
-                                              .name = wish->has_reference ? "try" : "sweep",
-                                              .command = wish->command};
-    struct run_place place = {0};
-    const int failed = run_place_make(&place, &place_wish, error);
-
-    if (!failed)
-        buf_add_text(dir, place.shown);
-    run_place_release(&place);
-    return failed;
-}
-
-static int check_protection(struct sweep *s, struct ss_error *error)
-{
-    const int failed = protect_init(&s->protect, buf_text(&s->result->dir));
-
-    s->result->level = s->protect.level;
-    if (failed)
-        return error_set(error, error_code_of_errno(failed), "%s: %s", buf_text(&s->result->dir),
-                         strerror(failed));
-    if (s->protect.level == PROTECT_NONE && !s->wish->may_be_unprotected)
-        return error_set(error, SS_E_ACCESS,
-                         "the script cannot be kept from changing files here (no overlay: %s; no "
-                         "Landlock). Run it in a copy of the folder, or with --unprotected",
-                         strerror(s->protect.overlay_error));
-    if (s->protect.level == PROTECT_REFUSE && s->protect.mounted.size > 0) {
-        struct buf text = {0};
-        buf_printf(&text,
-                   "there can be no copy of the working directory, which would lack the mount at "
-                   "%s, so the script will fail at its first write.",
-                   buf_text(&s->protect.mounted));
-        s->wish->say(s->wish->context, buf_text(&text));
-        buf_release(&text);
-    } else if (s->protect.level == PROTECT_REFUSE)
-        s->wish->say(s->wish->context,
-                     "there can be no copy of the working directory here, so the script will fail "
-                     "at its first write.");
-    if (s->wish->may_be_unprotected)
-        s->result->level = s->protect.level = PROTECT_NONE;
-    return 0;
-}
-
 int sweep_run(const struct sweep_wish *wish, struct sweep_result *result, struct ss_error *error)
 {
     const struct variants *const variants = wish->variants;
@@ -428,16 +356,18 @@ int sweep_run(const struct sweep_wish *wish, struct sweep_result *result, struct
                                     .has_reference = wish->has_reference};
     for (size_t i = 0; i < variants->count; i++)
         result->rows[i].label = variants->variant[i].label;
-    int failed = make_place(wish, &result->dir, error);
-    if (failed)
-        return failed;
-    signals_block(&s.signals);
-    failed = check_protection(&s, error);
+    const struct ground_wish ground_wish = {.parent = wish->parent,
+                                            .name = wish->has_reference ? "try" : "sweep",
+                                            .command = wish->command,
+                                            .may_be_unprotected = wish->may_be_unprotected,
+                                            .say = wish->say,
+                                            .context = wish->context};
+    int failed = ground_make(&s.ground, &ground_wish, error);
+    buf_add_text(&result->dir, buf_text(&s.ground.dir));
+    result->level = s.ground.protect.level;
     s.trials = calloc(VARIANTS_MOST, sizeof s.trials[0]);
     if (!failed && (!s.trials || sweep_sum_init(&s.sum, wish) != 0))
         failed = error_set(error, SS_E_NOMEM, "%s", ss_error_text(SS_E_NOMEM));
-    if (!failed && !signals_open(&s.signals))
-        failed = error_set(error, SS_E_LIMIT, "%s", ss_error_text(SS_E_LIMIT));
     if (!failed) {
         const int os_error = measure(&s);
         if (os_error > 0)
@@ -453,10 +383,7 @@ int sweep_run(const struct sweep_wish *wish, struct sweep_result *result, struct
         trial_release(&s.trials[i]);
     free(s.trials);
     sweep_sum_release(&s.sum);
-    protect_release(&s.protect);
-    if (s.signals.fd >= 0)
-        close(s.signals.fd);
-    signals_restore(&s.signals);
+    ground_release(&s.ground);
     return failed;
 }
 

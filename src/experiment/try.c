@@ -44,6 +44,16 @@ static int add_threads(struct variants *variants, const char *word, const char *
     return failed;
 }
 
+bool try_has(const char *word, size_t size)
+{
+    static const char variable[] = "env:";
+
+    for (size_t i = 0; i < sizeof cures / sizeof cures[0]; i++)
+        if (strlen(cures[i].word) == size && strncmp(cures[i].word, word, size) == 0)
+            return true;
+    return strncmp(word, variable, strlen(variable)) == 0;
+}
+
 static int add_word(struct variants *variants, const char *word, char *const *command,
                     struct ss_error *error)
 {
@@ -59,10 +69,7 @@ static int add_word(struct variants *variants, const char *word, char *const *co
         const char *const variables[] = {word + strlen(variable), NULL};
         return variants_add_environment(variants, variables[0], variables, command, error);
     }
-    return error_set(error, SS_E_INVALID,
-                     "'%s' cannot be tried: there are threads=N, malloc, omp-passive and "
-                     "env:NAME=VALUE.",
-                     word);
+    return error_set(error, SS_E_INVALID, "'%s' cannot be tried: there are " TRY_WORDS ".", word);
 }
 
 int try_add(struct variants *variants, const char *what, char *const *command,
@@ -104,9 +111,11 @@ struct try_gain try_gain_of(const struct sweep_result *result, size_t i)
     const struct interval rate = result->rows[i].of_best;
     struct try_gain out = {.gain = {0, 0, INFINITY}, .word = COMPARE_INCONCLUSIVE};
 
-    if (!is_measured(&result->rows[i]) || !isfinite(rate.high) || rate.low <= 0)
+    if (!is_measured(&result->rows[i]))
         return out;
-    out.gain = (struct interval){1 - 1 / rate.low, 1 - 1 / rate.mid, 1 - 1 / rate.high};
+    out.gain = rounds_gain(rate);
+    if (!isfinite(out.gain.high))
+        return out;
     const struct interval change = {-out.gain.high, -out.gain.mid, -out.gain.low};
     const bool is_chance = change.low <= 0 && change.high >= 0;
     out.word = compare_judge(change, is_chance, matters);

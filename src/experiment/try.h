@@ -8,12 +8,17 @@
 #include "render/style.h"
 #include "stats/compare_ladder.h"
 
+#define TRY_WORDS "input, callbacks, threads=N, malloc, omp-passive and env:NAME=VALUE"
+
 enum { TRY_AS_IT_IS, TRY_AGAIN, TRY_FIRST }; /* places of variants */
 
 /* Adds the variants that "threads=1,malloc,env:NAME=VALUE" names, after those of the command as it
  * is. 0, or SS_E_INVALID with a sentence. */
 int try_add(struct variants *variants, const char *what, char *const *command,
             struct ss_error *error);
+
+/* Whether a word stands for a change of the environment, but for threads=N. */
+bool try_has(const char *word, size_t size);
 
 /* What one gains: the part of a step's time that it saves, with the word for it. */
 struct try_gain {

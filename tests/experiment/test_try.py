@@ -47,11 +47,21 @@ class Try(ExperimentTest):
         out, _ = self.check("list", "--json", "kept")
         self.assertEqual(json.loads(out)[0]["steps"], 3000)
 
+    def test_what_cannot_switch_changes_is_refused(self):
+        for words in (), ("--what", "input,threads=1"):
+            out, err = self.check("try", "--max-time", "60s", *words, *self.command(), code=DATA)
+            self.assertEqual(out, "")
+            self.assertRegex(err, "nothing to try that a report would warn about|takes PyTorch")
+        self.assert_untouched()
+
     def test_bad_input(self):
         for words, sentence in ((("--what", "turbo"), "'turbo' cannot be tried"),
                                 (("--what", "threads=none"), "threads takes a number"),
                                 (("--what", "env:"), "'env:' cannot be tried"),
-                                ((), "nothing to try")):
+                                (("--what", "input,malloc"), "in two commands"),
+                                (("--what", "input,turbo"), "has a word that cannot be tried"),
+                                (("--fix", "--what", "input"), "--fix is for changes of the environment"),
+                                (("--serial",), "--serial is for changes of the environment")):
             _, err = self.check("try", *words, *self.command(), code=USAGE)
             self.assertIn(sentence, err)
         _, err = self.check("try", "--what", "malloc", "--", "./not-there", code=DATA)

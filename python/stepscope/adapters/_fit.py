@@ -10,7 +10,7 @@ from types import FunctionType
 from .. import _core
 from .._hooks import Hook, _point
 from ._pipeline import of_adapter, tell
-from ._trainer import Loop, model_name
+from ._trainer import Loop, model_name, tell_callbacks
 
 _SCOPES = {
     "on_batch_begin": "batch_begin", "on_train_batch_begin": "batch_begin",
@@ -23,6 +23,8 @@ _SCOPES = {
     "on_predict_batch_begin": "", "on_predict_batch_end": "",
 }
 
+
+_OF_STEP = ("on_batch_begin", "on_train_batch_begin", "on_batch_end", "on_train_batch_end")
 
 _FIT = "keras fit"
 
@@ -72,6 +74,7 @@ def _tell_plan(arguments):
     if not fit.is_open() or fit.callbacks is not None:
         return
     fit.callbacks = arguments[0]
+    tell_callbacks(fit.callbacks.callbacks, _OF_STEP)
     params = getattr(arguments[0], "params", None) or {}
     epochs, steps = params.get("epochs") or 0, params.get("steps") or 0
     try:

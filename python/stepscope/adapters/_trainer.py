@@ -18,6 +18,15 @@ CLIP = "clip"
 SCHEDULER = "scheduler"
 
 
+found_callbacks = None  # called with the callbacks of a training, and which of their methods a step calls
+
+
+def tell_callbacks(callbacks, names):
+    """Those of a training that begins, for an experiment."""
+    if found_callbacks is not None:
+        found_callbacks(callbacks, names)
+
+
 _models = set()
 _MODELS_MOST = 64  # a search makes thousands of them, each of another name
 

@@ -11,7 +11,7 @@ import sys
 from .. import _core
 from .._hooks import Count, Hook
 from ._trainer import (CALLBACK, CLIP, EVALUATION, FIT, LOG, SCHEDULER, Loop, hook_methods,
-                       method_row, size_of)
+                       method_row, size_of, tell_callbacks)
 from .torch import SAMPLES
 
 _SCOPES = {
@@ -22,6 +22,8 @@ _SCOPES = {
 _TRAINS = (*_SCOPES, "setup", "teardown", "on_fit_start", "on_fit_end", "on_exception",
            "on_before_backward", "on_after_backward", "on_before_optimizer_step",
            "on_before_zero_grad")
+_OF_STEP = ("on_train_batch_start", "on_train_batch_end", "on_before_backward", "on_after_backward",
+            "on_before_optimizer_step", "on_before_zero_grad")
 _EVALUATES = ("on_sanity_check_start", "on_sanity_check_end",
               *("on_%s_%s" % (what, when) for what in ("validation", "test", "predict")
                 for when in ("start", "end", "epoch_start", "epoch_end", "batch_start",
@@ -117,6 +119,7 @@ def _hook_callbacks(package, trainer):
     callback = sys.modules[package + ".callbacks.callback"].Callback
     saver = sys.modules[package + ".callbacks.checkpoint"].Checkpoint
     logger = sys.modules[package + ".loggers.logger"].Logger
+    tell_callbacks(trainer.callbacks, _OF_STEP)
     for one in trainer.callbacks:
         # What a checkpoint callback saves is cut out of the step; around it, it is only a name.
         row = _callback_row("user" if isinstance(one, saver) else "callback")

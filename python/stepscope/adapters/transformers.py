@@ -9,7 +9,7 @@ import sys
 from .. import _core
 from .._hooks import Hook
 from ._trainer import (CALLBACK, EVALUATION, FIT, LOG, Loop, hook_method, hook_methods, method_row,
-                       size_of)
+                       size_of, tell_callbacks)
 
 # `import transformers` has none of it: it imports parts when they are asked for.
 LATER = ("transformers.trainer", "transformers.trainer_callback")
@@ -24,6 +24,9 @@ _SCOPES = {
 _EVENTS = (*_SCOPES, "on_init_end", "on_substep_end", "on_pre_optimizer_step",
            "on_optimizer_step", "on_evaluate", "on_predict", "on_save", "on_log",
            "on_prediction_step", "on_push_begin")
+
+_OF_STEP = ("on_step_begin", "on_step_end", "on_substep_end", "on_pre_optimizer_step",
+            "on_optimizer_step")
 
 # Methods of the trainer, which a class of the user's may have instead. Those that only give names to
 # what is inside them are `user`: batches, losses and callbacks in them count as they are.
@@ -78,6 +81,7 @@ def _end_train(arguments, result, failed):
 
 def _has_callbacks(handler):
     base = sys.modules["transformers.trainer_callback"].TrainerCallback
+    tell_callbacks(handler.callbacks, _OF_STEP)
     for callback in handler.callbacks:
         hook_methods(callback, base, _event_row, _EVENTS, "function")
 
