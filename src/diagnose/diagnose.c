@@ -53,6 +53,7 @@ static const enum finding_id order[] = {
     FINDING_DISPATCH_BOUND,
     FINDING_COPIES_AND_CASTS,
     FINDING_COMPUTE_BOUND,
+    FINDING_HOT_LAYER,
 };
 _Static_assert(sizeof order / sizeof order[0] == FINDING_COUNT, "");
 

@@ -47,6 +47,7 @@ struct diagnosis_input;
     X(LATENCY_TAIL, latency_tail) \
     X(DISPATCH_BOUND, dispatch_bound) \
     X(COPIES_AND_CASTS, copies_and_casts) \
+    X(HOT_LAYER, hot_layer) \
     X(COMPUTE_BOUND, compute_bound) \
     X(TOO_FEW_STEPS, too_few_steps)
 /* clang-format on */

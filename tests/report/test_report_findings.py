@@ -229,6 +229,68 @@ def numbered(*make, compute=4 * MS, hand=MS / 10, steps=240):
     return runs.process(thread, *workers, names=names)
 
 
+class Layers(FindingsTest):
+    """Sampled stretches of a model with four layers, which have parts of forward and backward."""
+
+    STRETCH, FIRST, SAMPLED, NEST = 40, 41, 1 << 9, runs.NEST
+    NAMES = ((40, b"sampled", b"", 0, 0, 0),
+             *((41 + 4 * i + k, b"Net.layer%d" % k, b"Linear", stage, 0, 0)
+               for i, stage in enumerate((runs.FORWARD, runs.BACKWARD)) for k in range(4)))
+
+    def found(self, parts, sampled=40):
+        """Each fourth step is sampled, from one update to the next."""
+        self.count += 1
+        name = "layers-%d" % self.count
+        thread, random, begun = runs.Thread(), runs.noise(5), None
+        thread.wait(50 * MS)
+        thread.loop(True)
+        for i in range(200):
+            thread.mark(runs.step, 32)
+            is_sampled = i % 4 == 3 and i < 4 * sampled
+            for number, stage, ns in ((2, runs.FORWARD, 2 * MS), (3, runs.BACKWARD, 3 * MS)):
+                start, ns = thread.now, ns * (1 + 0.02 * next(random))
+                for k, part in enumerate(parts):
+                    if is_sampled:
+                        thread.span(self.FIRST + 4 * (number - 2) + k, part * ns,
+                                    runs.TRAIN | self.SAMPLED, nest=self.NEST | stage)
+                    else:
+                        thread.wait(part * ns)
+                thread.records.append(runs.span(start, thread.now, name=number, flags=runs.TRAIN))
+            if is_sampled:
+                thread.records.append(runs.span(begun, thread.now, i, name=self.STRETCH,
+                                                flags=self.SAMPLED))
+            begun = thread.now
+            if i % 4 == 2:
+                thread.records.append(runs.span(begun, begun, i + 1, name=self.STRETCH,
+                                                flags=self.SAMPLED))
+            thread.span(4, MS / 2)
+        thread.loop(False)
+        self.make_run(name, p=runs.process(thread, names=runs.NAMES + self.NAMES))
+        report = json.loads(self.check(["report", "--json", name], FINE).stdout)
+        self.assertEqual(len(report["layers"]), 5)
+        return {finding["id"]: finding for finding in report["findings"]}, report
+
+    def test_a_layer_that_takes_most(self):
+        found, report = self.found((0.1, 0.6, 0.2, 0.1))
+        finding = found["hot-layer"]
+        self.assertEqual((finding["severity"], finding["share_kind"]), ("info", "bound"))
+        self.assertAlmostEqual(finding["share_ci"][0], 0.6 * 5 / 5.5, delta=0.02)
+        self.assertAlmostEqual(finding["share_ci"][1], 0.6 * 5 / 5.5, delta=0.02)
+        self.assertIn("layer1 (Linear) alone takes 60 % of forward and backward", finding["claim"])
+        self.assertIn("40 % of its time is forward, 60 % backward", finding["evidence"])
+        self.assertTrue(finding["advice"])
+        self.assertNotEqual(report["verdict"], "hot-layer")
+
+    def test_like_layers_are_none(self):
+        for parts in (0.25, 0.25, 0.25, 0.25), (0.2, 0.38, 0.32, 0.1):
+            self.assertNotIn("hot-layer", self.found(parts)[0])
+
+    def test_too_few_samples_are_said(self):
+        found, report = self.found((0.1, 0.6, 0.2, 0.1), sampled=8)
+        self.assertNotIn("hot-layer", found)
+        self.assertIn("hot-layer", [row["id"] for row in report["unobservable_reasons"]])
+
+
 class Operations(FindingsTest):
     """What a window of PyTorch's profiler has left: rows of pass, calls, us in all and name, of two
     steps. Forward, backward and optimizer are 5.5 of 5.65 ms."""
