@@ -145,15 +145,15 @@ void hook_list_add(struct hook_list *list, size_t most, const struct ss_record *
     buf_add(&entry->reason, reason.data, reason.size);
 }
 
-void hook_list_take(struct hook_list *list, size_t most, const struct ss_run *run, uint32_t process,
-                    const struct ss_record *record)
+void hook_list_take_fact(struct hook_list *list, size_t most, const struct ss_run *run,
+                         uint32_t process, const struct ss_record *record)
 {
     static const char framework[] = "framework"; /* as python/stepscope/_hooks.py calls it */
 
-    if (record->kind == SS_KIND_HOOK)
+    if (record->kind == SS_KIND_HOOK) {
         hook_list_add(list, most, record);
-    if (record->kind != SS_KIND_MARK)
         return;
+    }
     const struct ss_text name = ss_run_name(run, process, record->name)->text;
     if (name.size == sizeof framework - 1 && memcmp(name.data, framework, name.size) == 0)
         add_version(list, record->u.text.a);

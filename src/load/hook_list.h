@@ -35,10 +35,18 @@ struct hook_list { /* all zero at first */
 /* A HOOK record; beyond `most` entries, of HOOK_LIST_MOST at most, it is only counted. */
 void hook_list_add(struct hook_list *list, size_t most, const struct ss_record *record);
 
-/* The same for a record of any kind: also takes a mark "framework", whose text is a module and its
- * version, "torch 2.13.0+cpu". The first version counts. */
-void hook_list_take(struct hook_list *list, size_t most, const struct ss_run *run, uint32_t process,
-                    const struct ss_record *record);
+/* The same, or a mark "framework", whose text is a module and its version, "torch 2.13.0+cpu". The
+ * first version counts. */
+void hook_list_take_fact(struct hook_list *list, size_t most, const struct ss_run *run,
+                         uint32_t process, const struct ss_record *record);
+
+/* The same for a record of any kind. */
+static inline void hook_list_take(struct hook_list *list, size_t most, const struct ss_run *run,
+                                  uint32_t process, const struct ss_record *record)
+{
+    if (record->kind == SS_KIND_HOOK || record->kind == SS_KIND_MARK)
+        hook_list_take_fact(list, most, run, process, record);
+}
 
 /* "TensorFlow 2.21, Keras 3.15": those with an installed hook or a known version. */
 void hook_list_say_frameworks(const struct hook_list *list, struct buf *out);
