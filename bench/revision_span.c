@@ -2,7 +2,7 @@
  * process and one race.
  *
  *     revision_span OLD_LIBRARY NEW_LIBRARY FOLDER
- *     revision_span --write LIBRARY FOLDER SPANS     a training of so many spans, for reports on it
+ *     revision_span --write LIBRARY FOLDER SPANS     a training with that many spans, to report on
  */
 #include <dlfcn.h>
 #include <stdio.h>

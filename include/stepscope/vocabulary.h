@@ -35,7 +35,8 @@
     X(EVAL_CALL, 4, "eval_call")                                                                   \
     X(EPOCH, 5, "epoch")                                                                           \
     X(USER_STEP, 6, "user_step")                                                                   \
-    X(LOOP, 7, "loop")
+    X(LOOP, 7, "loop")                                                                             \
+    X(COLLECTIVE, 8, "collective")
 
 /* When the framework runs a callback. Begin and end differ: a batch-begin callback may lead a
  * step. */

@@ -1,12 +1,14 @@
 /* The module, and the recorder's calls for Python: start and stop, steps, counters, marks. */
 #include "core.h"
 
+#include <dlfcn.h>
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "event.h"
 #include "guard.h"
+#include "mpi/mpi_recorder.h"
 #include "record/notes.h"
 #include "sampler.h"
 #include "span.h"
@@ -249,9 +251,21 @@ static int check_interpreter(void)
 PyObject *guard_object; /* one for all tables: guard.h */
 #endif
 
+/* Calls of MPI are recorded here too, not by a second recorder in this process. */
+static void give_recorder_to_mpi(void)
+{
+    static const struct mpi_recorder recorder = {ss_intern, ss_begin, ss_end};
+    void *const function = dlsym(RTLD_DEFAULT, MPI_RECORDER_TAKE);
+    void (*take)(const struct mpi_recorder *own);
+    memcpy(&take, &function, sizeof take);
+    if (take)
+        take(&recorder);
+}
+
 static int fill(PyObject *module)
 {
     notes_fact("python", Py_GetVersion());
+    give_recorder_to_mpi();
 #ifdef Py_GIL_DISABLED
     if (!guard_object && !(guard_object = PyObject_CallNoArgs((PyObject *)&PyBaseObject_Type)))
         return -1;

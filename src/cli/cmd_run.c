@@ -9,13 +9,15 @@
 #include "base/text.h"
 #include "cli/command.h"
 #include "cli/html_file.h"
+#include "supervise/mpi_preload.h"
 #include "supervise/signals.h"
 #include "supervise/supervise.h"
 
 enum { SIGNAL_EXIT = 128 }; /* as a shell says it, for the case that we cannot die ourselves */
 
 static const char *dir, *name, *job, *every, *deadline, *tensorboard, *redact;
-static bool quiet, strict, force, device_events, no_layers, unpacked, ops, no_ops, keep_traces;
+static bool quiet, strict, force, device_events, no_layers, unpacked, ops, no_ops, keep_traces, mpi,
+    no_mpi;
 static const char *html;
 static int64_t deadline_ns;
 static struct step_courses courses; /* of all steps, for the page */
@@ -94,6 +96,28 @@ static bool page_can_be_written(const struct console *console)
     return false;
 }
 
+/* Whether the command's processes record calls of MPI; false: not as it is asked for. */
+static bool choose_mpi(const struct console *console)
+{
+    struct buf path = {0};
+
+    if (mpi && no_mpi) {
+        console_error(console, "--mpi and --no-mpi exclude each other.");
+        return false;
+    }
+    if (mpi)
+        mpi_preload_find(&path);
+    const bool is_missing = mpi && path.size == 0;
+    buf_release(&path);
+    if (is_missing)
+        console_error(console,
+                      "--mpi needs libstepscope-mpi.so, which `make install` installs; this "
+                      "stepscope does not have it.");
+    else if (mpi || no_mpi)
+        (void)setenv("STEPSCOPE_MPI", mpi ? "1" : "0", 1);
+    return !is_missing;
+}
+
 static int run(struct console *console, int count, char **words)
 {
     struct supervision wish = {
@@ -116,7 +140,7 @@ static int run(struct console *console, int count, char **words)
         !is_filled(console, "dir", dir) || !is_filled(console, "name", name) ||
         !is_filled(console, "job", job) || !is_filled(console, "tensorboard", tensorboard) ||
         !is_filled(console, "html", html) || !is_filled(console, "redact", redact) ||
-        !set_redact(console) || (html && !page_can_be_written(console)))
+        !set_redact(console) || (html && !page_can_be_written(console)) || !choose_mpi(console))
         return EXIT_USAGE;
     if (ops && no_ops) {
         console_error(console, "--ops and --no-ops exclude each other.");
@@ -184,6 +208,10 @@ static const struct cli_option options[] = {
      .help = "keep the trace files of that profiling",
      .is_given = &keep_traces},
     {.name = "no-layers", .help = "do not sample the layers of the model", .is_given = &no_layers},
+    {.name = "mpi",
+     .help = "record calls of MPI (default: below mpirun and mpiexec)",
+     .is_given = &mpi},
+    {.name = "no-mpi", .help = "do not record calls of MPI", .is_given = &no_mpi},
     {.name = "no-pack",
      .help = "do not compress the run (older versions read it)",
      .is_given = &unpacked},

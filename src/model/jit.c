@@ -21,16 +21,23 @@ static int find_function(const struct jit_state *now, uint32_t owner)
     return -1;
 }
 
+/* Of a jitted function, or of all ranks at once. */
+static bool is_call(const struct item *item)
+{
+    return item->role == SS_ROLE_JIT_CALL || item->role == SS_ROLE_COLLECTIVE;
+}
+
 /* Returns how often it has been called. */
 static int count_call(struct jit_state *now, const struct item *item)
 {
     int i = find_function(now, item->owner);
-    if (item->role != SS_ROLE_JIT_CALL || (i < 0 && now->functions == JIT_FUNCTIONS))
+    if (!is_call(item) || (i < 0 && now->functions == JIT_FUNCTIONS))
         return 0;
     if (i < 0) {
         i = now->functions++;
         now->function[i].owner = item->owner;
         now->function[i].last_cycle = -1;
+        now->function[i].is_collective = item->role == SS_ROLE_COLLECTIVE;
     }
     now->function[i].calls++;
     now->function[i].train_calls += (item->flags & SS_FLAG_TRAIN) != 0;
@@ -38,9 +45,12 @@ static int count_call(struct jit_state *now, const struct item *item)
     return now->function[i].calls;
 }
 
-/* How surely it makes the updates. A gradient alone may be taken several times for one. */
+/* How surely it makes the updates. A gradient alone may be taken several times for one; and a
+ * collective trains nothing. */
 static int trains_surely(const struct jit_stage *stage, const struct jit_function *function)
 {
+    if (function->is_collective)
+        return -1;
     const bool updates = model_names_updates(&stage->thread->model->names, function->owner);
     return 2 * updates + (function->train_calls > 0);
 }
@@ -110,9 +120,11 @@ static uint32_t last_of_cycle(const struct jit_stage *stage, int cycles)
 static void mark_call(const struct jit_state *now, struct item *item)
 {
     const int i = find_function(now, item->owner);
-    if (item->flags & SS_FLAG_FAILED)
+    const bool is_collective = item->role == SS_ROLE_COLLECTIVE;
+    if (item->flags & SS_FLAG_FAILED || (is_collective && item->owner != now->last))
         return;
     if (item->owner == now->last) {
+        item->work->marks |= is_collective ? WORK_COLLECTIVE | WORK_LEADS : 0;
         item->work->marks |= WORK_UPDATE;
         item->work->updates++;
         item->work->update_owner = item->owner;
@@ -139,7 +151,7 @@ static void pass_on(struct jit_stage *stage, struct item *item)
 {
     if (stage->now.by_hand && is_gradient(item))
         mark_gradient(item);
-    else if (item->role == SS_ROLE_JIT_CALL && stage->now.decided)
+    else if (is_call(item) && stage->now.decided)
         mark_call(&stage->now, item);
     phase_item(stage->next, item);
 }
@@ -159,8 +171,13 @@ static void pass_all_held(struct jit_stage *stage)
 static void decide(struct jit_stage *stage)
 {
     struct jit_state *now = &stage->now;
-    if (now->functions > 0) {
-        int cycles = count_cycles(stage, now->function[pick_training(stage)].owner);
+    const struct jit_function *training =
+        now->functions > 0 ? &now->function[pick_training(stage)] : NULL;
+    if (training && training->is_collective && now->gradients <= 1) {
+        now->last = training->owner;
+        now->decided = true;
+    } else if (training && !training->is_collective) {
+        int cycles = count_cycles(stage, training->owner);
         now->last = last_of_cycle(stage, cycles);
         for (int i = 0; i < now->functions; i++)
             now->function[i].rare = now->function[i].cycles * 2 < cycles;
@@ -224,7 +241,7 @@ static bool must_wait(struct jit_stage *stage, const struct item *item)
 {
     struct jit_state *now = &stage->now;
     if (!now->decided)
-        return stage->hold.count > 0 || item->role == SS_ROLE_JIT_CALL || is_gradient(item);
+        return stage->hold.count > 0 || is_call(item) || is_gradient(item);
     if (is_stranger(now, item)) {
         now->strangers++;
         return true;

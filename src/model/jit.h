@@ -1,9 +1,9 @@
-/* Second stage: what makes updates where no trainer and no optimizer does. Of jitted functions
- * (step model 3.5): until enough calls have been seen, spans and epochs wait; then the last
- * function of a cycle counts as the update, and functions called in fewer than half of the cycles,
- * and without gradients, are evaluation. Of gradients (step model 3.6): they wait in the same way
- * for an update; without one, the script updates by hand. From then on the rules for updates
- * apply. */
+/* Second stage: what makes updates where no trainer and no optimizer does. Of jitted functions, or
+ * of collectives where there are none (step model 3.5, 3.7): until enough calls have been seen,
+ * spans and epochs wait; then the last function of a cycle counts as the update, and functions
+ * called in fewer than half of the cycles, and without gradients, are evaluation. Of gradients
+ * (step model 3.6): they wait in the same way for an update; without one, the script updates by
+ * hand. From then on the rules for updates apply. */
 #ifndef MODEL_JIT_H
 #define MODEL_JIT_H
 
@@ -20,6 +20,7 @@ struct jit_function {
     int64_t ns;
     int64_t last_cycle;
     bool rare;
+    bool is_collective;
 };
 
 struct jit_state { /* of a loop */

@@ -22,8 +22,9 @@ struct thread_and_tree {
 
 #define SEGMENT_TEXT(id, text, meaning) text,
 static const char *const segment_texts[] = {MODEL_SEGMENTS(SEGMENT_TEXT)};
-static const char *const source_texts[] = {
-    "none", "gradients", "jit calls", "optimizer updates", "train calls", "step marks"};
+static const char *const source_texts[] = {"none",      "collectives",       "gradients",
+                                           "jit calls", "optimizer updates", "train calls",
+                                           "step marks"};
 
 const char *model_segment_text(unsigned segment)
 {

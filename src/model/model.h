@@ -33,6 +33,7 @@ enum model_segment { MODEL_SEGMENTS(MODEL_ENUM_SEGMENT) MODEL_SEGMENT_COUNT };
 /* What makes the steps of a loop; a later one wins over an earlier one (step model 3.1). */
 enum step_source {
     SOURCE_NONE,
+    SOURCE_COLLECTIVES,
     SOURCE_GRADIENTS,
     SOURCE_JIT,
     SOURCE_UPDATES,

@@ -60,10 +60,11 @@ static void absorb(struct held *step, const struct item *next)
 
 static enum step_source source_of(const struct work *work)
 {
-    return work->marks & WORK_TRAIN_CALL  ? SOURCE_TRAINER
-           : work->marks & WORK_OPTIMIZER ? SOURCE_UPDATES
-           : work->marks & WORK_GRADIENT  ? SOURCE_GRADIENTS
-                                          : SOURCE_JIT;
+    return work->marks & WORK_TRAIN_CALL   ? SOURCE_TRAINER
+           : work->marks & WORK_OPTIMIZER  ? SOURCE_UPDATES
+           : work->marks & WORK_GRADIENT   ? SOURCE_GRADIENTS
+           : work->marks & WORK_COLLECTIVE ? SOURCE_COLLECTIVES
+                                           : SOURCE_JIT;
 }
 
 /* Whether the update in this work makes steps here; a source that loses only refines stages. */
@@ -146,7 +147,7 @@ static void raise_source(struct step_stage *stage, enum step_source source, int6
     struct item raised = {.kind = ITEM_SOURCE, .owner = source, .start_ns = now_ns};
     if (source <= stage->source)
         return;
-    if (!stage->announced && stage->source != SOURCE_JIT &&
+    if (!stage->announced && stage->source != SOURCE_JIT && stage->source != SOURCE_COLLECTIVES &&
         loop_steps(stage->next) >= FOREIGN_DECIDE)
         end_own_loop(stage);
     drop_step(stage, &stage->has_open, &stage->open);

@@ -23,8 +23,9 @@ enum work_marks {
     WORK_SYNC = 1 << 10,
     WORK_PERTURBED = 1 << 11, /* in the books, in no quantile */
     WORK_UNFINISHED = 1 << 12,
-    WORK_CUTS = 1 << 13,    /* some of cut_ns may not be 0 */
-    WORK_GRADIENT = 1 << 14 /* which stands for an update by hand */
+    WORK_CUTS = 1 << 13,      /* some of cut_ns may not be 0 */
+    WORK_GRADIENT = 1 << 14,  /* which stands for an update by hand */
+    WORK_COLLECTIVE = 1 << 15 /* the same */
 };
 
 /* A span has one stage, a step some: only those in `stages` are looked at, the others are 0. */

@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "base/error.h"
+#include "supervise/mpi_preload.h"
 #include "supervise/now.h"
 #include "supervise/python_path.h"
 
@@ -15,8 +16,10 @@ int launch_become(char *const *command, const char *dir)
 {
     if (dir && setenv("STEPSCOPE_RUN", dir, 1) != 0)
         return errno;
-    if (dir)
+    if (dir) {
         python_path_set();
+        mpi_preload_set(command);
+    }
     execvp(command[0], command);
     return errno;
 }

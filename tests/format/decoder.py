@@ -165,7 +165,7 @@ STAGES = ["other", "data", "transfer", "forward", "backward", "optimizer", "comp
           "comm", "sync", "callback", "eval", "infer", "checkpoint", "compile", "setup",
           "gc", "produce", "user"]
 ROLES = ["none", "update", "train_call", "jit_call", "eval_call", "epoch", "user_step",
-         "loop"]
+         "loop", "collective"]
 SCOPES = ["none", "batch_begin", "batch_end", "epoch_begin", "epoch_end", "train_begin",
           "train_end"]
 FLAGS = ["train", "eval", "failed", "estimate", "perturbed", "overlay", "producer",

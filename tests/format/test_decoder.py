@@ -101,8 +101,8 @@ class RecordsTest(unittest.TestCase):
         named = lines(made("every_word_and_flag"), kind="name")
         self.assertEqual([line["stage"] for line in named[16:21]],
                          ["produce", "user", "other", "other", "other"])
-        self.assertEqual([line["role"] for line in named[6:9]],
-                         ["user_step", "loop", "none"])
+        self.assertEqual([line["role"] for line in named[6:10]],
+                         ["user_step", "loop", "collective", "none"])
         self.assertEqual([line["scope"] for line in named[5:8]],
                          ["train_begin", "train_end", "none"])
 

@@ -36,6 +36,7 @@ MAY_INCLUDE = {
     "export": REPORTS,
     "html": REPORTS,
     "supervise": REPORTS | {"export", "import"},
+    "mpi": set(),
     "doctor": {"base", "render", "supervise"},
     "experiment": REPORTS | {"export", "supervise"},
     "cli": REPORTS | {"export", "html", "supervise", "doctor", "demo", "import", "experiment"},

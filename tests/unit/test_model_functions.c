@@ -333,6 +333,74 @@ static void gradients_and_new_parameters_together_are_surest(void **state)
     script_free(p.s);
 }
 
+static unsigned collective(struct script *s, const char *name)
+{
+    return script_name(s, name, SS_STAGE_COMM, SS_ROLE_COLLECTIVE, SS_SCOPE_NONE, name);
+}
+
+/* A parallel program without a framework: computes 30, exchanges 10, now and then something else.
+ */
+static void the_most_frequent_collective_makes_the_steps(void **state)
+{
+    (void)state;
+    struct play p = play_new();
+    const unsigned sum = collective(p.s, "MPI_Allreduce"), wait = collective(p.s, "MPI_Barrier");
+    for (int i = 0; i < 100; i++) {
+        script_pass(p.s, 30);
+        script_span(p.s, sum, 0, 10);
+        if (i % 25 == 24)
+            script_span(p.s, wait, 0, 2);
+    }
+    const struct snapshot *snapshot = script_finish(p.s);
+    const struct snap_loop *loop = play_only_loop(snapshot);
+    assert_int_equal(loop->steps, 100);
+    assert_int_equal(loop->source, SOURCE_COLLECTIVES);
+    assert_false(loop->is_asynchronous);
+    assert_int_equal(loop->stage[SS_STAGE_COMM].total_ns, 99 * 10 + 3 * 2);
+    assert_int_equal(play_segment(snapshot, SEGMENT_EVAL_NS), 0);
+    script_free(p.s);
+}
+
+/* Of two a step, each counts if it is called more often than the other. */
+static void collectives_make_no_steps_beside_what_trains(void **state)
+{
+    (void)state;
+    struct play p = play_new();
+    const unsigned sum = collective(p.s, "MPI_Allreduce"), train = play_jitted(p.s, "train_step");
+    for (int i = 0; i < 100; i++) {
+        script_span(p.s, train, TRAIN, 20);
+        for (int k = 0; k < 3; k++)
+            script_span(p.s, sum, 0, 5);
+    }
+    const struct snap_loop *loop = play_only_loop(script_finish(p.s));
+    assert_int_equal(loop->steps, 100);
+    assert_int_equal(loop->source, SOURCE_JIT);
+    assert_int_equal(loop->stage[SS_STAGE_COMM].total_ns, 99 * 15);
+    script_free(p.s);
+}
+
+static void optimizers_and_gradients_win_over_collectives(void **state)
+{
+    (void)state;
+    for (int by_hand = 0; by_hand < 2; by_hand++) {
+        struct play p = play_new();
+        const unsigned sum = collective(p.s, "MPI_Allreduce");
+        for (int i = 0; i < 300; i++) {
+            script_span(p.s, p.data, 0, 10);
+            script_span(p.s, p.forward, TRAIN, 20);
+            script_span(p.s, p.backward, TRAIN, 30);
+            script_span(p.s, sum, 0, 5);
+            script_span(p.s, sum, 0, 5);
+            if (!by_hand)
+                script_span(p.s, p.adam, TRAIN, 5);
+        }
+        const struct snap_loop *loop = play_only_loop(script_finish(p.s));
+        assert_int_equal(loop->steps, 300);
+        assert_int_equal(loop->source, by_hand ? SOURCE_GRADIENTS : SOURCE_UPDATES);
+        script_free(p.s);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -353,6 +421,9 @@ int main(void)
         cmocka_unit_test(a_gradient_that_is_taken_twice_makes_one_step),
         cmocka_unit_test(what_gives_new_parameters_trains_not_what_is_called_most),
         cmocka_unit_test(gradients_and_new_parameters_together_are_surest),
+        cmocka_unit_test(the_most_frequent_collective_makes_the_steps),
+        cmocka_unit_test(collectives_make_no_steps_beside_what_trains),
+        cmocka_unit_test(optimizers_and_gradients_win_over_collectives),
     };
     return cmocka_run_group_tests_name("functions that train", tests, NULL, NULL);
 }
