@@ -155,7 +155,7 @@ format:
 
 .PHONY: bench
 bench:
-	@tools/setup build bench
+	@tools/setup build bench mpi
 	@tools/contenders $(BUILD)
 	$(call COMPILE,bench,-Dbench=true -Db_ndebug=true)
 	@bench/run_all $(BUILD)/bench

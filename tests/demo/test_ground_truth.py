@@ -4,8 +4,13 @@ Two clocks are read one after the other. A thread that is taken off its core in 
 differ by that time, so the trainer measures it too (`unsure_ns`), and it is allowed for."""
 
 import json
+import os
+import sys
 import unittest
 
+sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+
+from disturbance import check_undisturbed
 from support import SMALL, SOAK, STAGES, DemoTest
 
 MS = 1_000_000
@@ -42,12 +47,17 @@ def cases():
 class GroundTruth(DemoTest):
     def train_and_compare(self, *faults):
         """Trains with these faults; the truth and the report, after the report was found to agree."""
+        return check_undisturbed(lambda scale: self.train(*faults), self.compare)
+
+    def train(self, *faults):
         arguments = [word for fault in faults for word in ("--fault", fault)]
         truth_file = self.path("truth.json")
         _, run = self.record(*SMALL, "--steps", str(STEPS), "--truth", truth_file, *arguments)
         with open(truth_file, encoding="utf-8") as file:
             truth = json.load(file)
-        report = self.report(run)
+        return truth, self.report(run)
+
+    def compare(self, truth, report):
         self.check_books(report)
         self.compare_steps(truth, report)
         self.compare_cuts(truth, report)

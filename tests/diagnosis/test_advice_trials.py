@@ -33,7 +33,7 @@ class Trials(unittest.TestCase):
         self.assertEqual(len(results), len(SMALL), said)
         for one in results:
             self.assertTrue(advice_score.is_followed(one), one)
-            self.assertTrue(advice_score.is_not_slower(one), advice_score.numbers(one))
+            self.assertFalse(advice_score.is_surely_slower(one), one["turns"])
 
 
 class Score(unittest.TestCase):

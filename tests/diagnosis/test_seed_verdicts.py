@@ -6,9 +6,12 @@ import sys
 import unittest
 
 TESTS = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
-sys.path.insert(0, os.path.join(TESTS, "frameworks"))
+sys.path[:0] = [TESTS, os.path.join(TESTS, "frameworks")]
 
 from keras_checks import KerasTest  # noqa: E402
+
+from disturbance import ITEMS as DISTURBANCES  # noqa: E402
+from disturbance import is_disturbed  # noqa: E402
 
 # Some compute so little for a batch that getting it is a good part of the step; how good a part, the
 # machine decides.
@@ -34,6 +37,17 @@ VERDICTS = {
 }
 
 
+def of_the_script(report):
+    """The verdict and its finding. If other programs had the cores, which is confirmed and stands first, what
+    comes next is what the script does."""
+    findings = report["findings"]
+    if report["verdict"] in DISTURBANCES and is_disturbed(report):
+        findings = [found for found in findings if found["id"] not in DISTURBANCES]
+        if findings:
+            return findings[0]["id"], findings[0]
+    return report["verdict"], findings[0] if findings else None
+
+
 class Verdicts(KerasTest):
     def test_all(self):
         seeds = (seed.replace("-", ":", 1) for seed in VERDICTS)
@@ -43,9 +57,9 @@ class Verdicts(KerasTest):
                 report = reports[seed]
                 if set(TINY) <= set(wanted) and report["validity"]["level"] == "warn":
                     wanted = (*wanted, "inconclusive", "preempted")  # other programs left it open
-                self.assertIn(report["verdict"], wanted, report["findings"])
+                verdict, first = of_the_script(report)
+                self.assertIn(verdict, wanted, report["findings"])
                 if words:
-                    first = report["findings"][0]
                     self.assertIn(words, first["claim"] + first["evidence"])
         self.check_batch_sizes(reports["batch_sizes"])
         self.check_wait(reports["batch_sizes-0.05"])

@@ -8,6 +8,7 @@ import tempfile
 import unittest
 
 from experiments import DATA, FINE, TRAINER, USAGE, ExperimentTest, tree
+from disturbance import OthersWork  # noqa: I001  where experiments looks for it
 from running import PROGRAM, environment, is_running, wait_until
 
 FIXED_US, EACH_US = 1200, 28
@@ -23,7 +24,8 @@ class SweepTest(ExperimentTest):
 
 class Truth(SweepTest):
     def test_the_largest_batch_is_the_best_and_a_step_costs_what_it_costs(self):
-        out, err = self.sweep("--json", "--batch", "8,16,32,64,128", *self.trainer())
+        with OthersWork() as others:
+            out, err = self.sweep("--json", "--batch", "8,16,32,64,128", *self.trainer())
         self.assertEqual(err, "")
         result = json.loads(out)
         values = {row["value"]: row for row in result["values"]}
@@ -35,40 +37,45 @@ class Truth(SweepTest):
             step_us = FIXED_US + EACH_US * int(value)
             # What others had of the cores is left out; what they do to caches is not.
             self.assertGreater(row["step_ns"], 0.9 * 1000 * step_us, value)
-            self.assertLess(row["step_ns"], 1.35 * 1000 * step_us, value)
+            self.assertLess(row["step_ns"], (3 if others.is_busy else 1.35) * 1000 * step_us, value)
             self.assertLess(row["samples_per_s_ci"][0], row["samples_per_s"])
             self.assertGreater(row["rss_bytes"], 100_000)
         self.assertTrue(values["8"]["dropped"])
         self.assertAlmostEqual(values["8"]["of_best"],
                                8 / (FIXED_US + 8 * EACH_US) * (FIXED_US + 128 * EACH_US) / 128, delta=0.05)
-        self.assertAlmostEqual(result["fit"]["per_sample_ns"] / 1000, EACH_US, delta=0.25 * EACH_US)
-        self.assertAlmostEqual(result["fit"]["fixed_ns"] / 1000, FIXED_US, delta=0.35 * FIXED_US)
+        off = (1, 2) if others.is_busy else (0.25, 0.35)
+        self.assertAlmostEqual(result["fit"]["per_sample_ns"] / 1000, EACH_US, delta=off[0] * EACH_US)
+        self.assertAlmostEqual(result["fit"]["fixed_ns"] / 1000, FIXED_US, delta=off[1] * FIXED_US)
         self.assert_untouched()
 
     def test_a_floor_makes_a_smaller_batch_as_good(self):
         # 100 us a sample, nothing else: all sizes are as fast, so the smallest is near the best.
-        out, _ = self.sweep("--json", "--batch", "20,40,80", "--precision", "10%",
-                            *self.trainer(0, 100))
+        with OthersWork() as others:
+            out, _ = self.sweep("--json", "--batch", "20,40,80", "--precision", "10%", *self.trainer(0, 100))
         result = json.loads(out)
-        self.assertEqual(result["smallest_near_best"], "20")
+        # Small steps pay more for each time that they are put off a core.
+        self.assertIn(result["smallest_near_best"], ("20", "40", "80") if others.is_busy else ("20",))
 
     def test_other_parameters_are_compared_by_steps(self):
-        out, _ = self.sweep("--json", "--values", "cost=2000,3000", "--precision", "10%", "--",
-                            TRAINER, "0", "{cost}", "0")
+        with OthersWork() as others:
+            out, _ = self.sweep("--json", "--values", "cost=2000,3000", "--precision", "10%", "--",
+                                TRAINER, "0", "{cost}", "0")
         result = json.loads(out)
         self.assertEqual(result["best"], "2000")
         self.assertIsNone(result["fit"])
         self.assertIsNone(result["smallest_near_best"])
-        self.assertAlmostEqual(result["values"][1]["of_best"], 2 / 3, delta=0.07)
+        self.assertAlmostEqual(result["values"][1]["of_best"], 2 / 3, delta=0.2 if others.is_busy else 0.07)
         self.assertIsNone(result["values"][0]["samples_per_s"])
 
     def test_rare_slow_steps_count_for_what_they_cost(self):
         # Each 60th step is longer than a turn: the mean is 1000 + 60000 / 60 us.
-        out, _ = self.sweep("--json", "--values", "1000,1050", "--precision", "10%", "--", TRAINER,
-                            "0", "{}", "0", "0", "0", "0", "60", "60000")
+        with OthersWork() as others:
+            out, _ = self.sweep("--json", "--values", "1000,1050", "--precision", "10%", "--", TRAINER,
+                                "0", "{}", "0", "0", "0", "0", "60", "60000")
         for row in json.loads(out)["values"]:
             mean = 1000 * (int(row["value"]) + 60000 / 60)
-            self.assertAlmostEqual(row["step_ns"], mean, delta=0.15 * mean)
+            self.assertGreater(row["step_ns"], 0.85 * mean)
+            self.assertLess(row["step_ns"], (2 if others.is_busy else 1.15) * mean)
 
     def test_one_after_the_other(self):
         out, _ = self.sweep("--json", "--serial", "--batch", "16,128", *self.trainer())

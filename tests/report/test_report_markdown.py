@@ -118,7 +118,7 @@ class Recipe(ReportTest):
                               check=False, timeout=600)
 
     def test_a_change_that_is_slower_fails(self):
-        comment = self.compare(20, CHECK_FAILED)
+        comment = self.compare(40, CHECK_FAILED)  # so much that a busy machine hides nothing
         self.assertRegex(comment, r"^\*\*B is slower than A: ")
         self.assertRegex(comment, r"- \*\*Gate\*\* failed: .*5 %")
         self.assertRegex(comment, r"a test .*3.*3 runs, at 95 %")
