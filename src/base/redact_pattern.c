@@ -11,12 +11,13 @@
 /* What the variable says, once it has been looked at. */
 struct compiled {
     regex_t regex;
+    struct compiled *before; /* forgotten, and perhaps still in use by another thread: kept */
     bool is_bad;
     char pattern[];
 };
 
 static struct compiled no_pattern; /* its address says so */
-static _Atomic(struct compiled *) known;
+static _Atomic(struct compiled *) known, forgotten;
 
 static const char *wanted(void)
 {
@@ -122,7 +123,13 @@ size_t redact_pattern_find(const char *text, size_t size, size_t *at)
 
 void redact_pattern_forget(void)
 {
-    atomic_store(&known, NULL);
+    struct compiled *last = atomic_exchange(&known, NULL);
+
+    if (last && last != &no_pattern) {
+        last->before = atomic_load(&forgotten);
+        while (!atomic_compare_exchange_weak(&forgotten, &last->before, last))
+            ;
+    }
 }
 
 void redact_pattern_look_again(void)

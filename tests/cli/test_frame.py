@@ -16,7 +16,7 @@ Commands:
   run        run a command, record it and summarise it
   report     show where the time of a run went
   compare    test whether a change made the training faster
-  try        measure what a change of the environment would gain
+  try        measure what a change would gain
   sweep      find the fastest value of a parameter by trying them in turns
   list       list the recorded runs, newest first
   ranks      compare the ranks or hosts of a job
@@ -217,6 +217,8 @@ Options:
       --no-ops           never profile operations
       --keep-traces      keep the trace files of that profiling
       --no-layers        do not sample the layers of the model
+      --mpi              record calls of MPI (default: below mpirun and mpiexec)
+      --no-mpi           do not record calls of MPI
       --no-pack          do not compress the run (older versions read it)
       --strict           do not run the command if it cannot be recorded
   -h, --help             print this text
@@ -247,16 +249,20 @@ if "perfetto" not in stepscope("export", "?", "x", "y").stderr:  # built without
 TRY_HELP = """\
 Usage: stepscope try [OPTIONS] [--] COMMAND ...
 
-Runs the command unchanged and with each change, alternating between them every
-few moments, and measures what each change saves. The trainings are discarded:
-files that they write go to a copy in memory. For example:
-  stepscope try --what threads=1,malloc,omp-passive -- python train.py
+Runs the training unchanged and with each change, alternating between them,
+and measures what each change saves. Without --what, it tries what a report
+would warn about. It stops when it knows. The training is discarded: files
+that it writes go to a copy in memory. Input and callbacks change within one
+training of PyTorch, Lightning, Hugging Face or Keras, every few steps; each
+change of the environment takes a training of its own. For example:
+  stepscope try -- python train.py
+  stepscope try --what input,callbacks,threads=1 -- python train.py
   stepscope try --fix --what env:TF_ENABLE_ONEDNN_OPTS=0 -- python train.py
-With --fix, the command is then run and recorded with the change that saves
-most, if one is significant.
+With --fix, the command is then run and recorded with the change of the
+environment that saves most, if one is significant.
 
 Options:
-      --what LIST          threads=N, malloc, omp-passive, env:NAME=VALUE
+      --what LIST          input,callbacks,threads=N,malloc,omp-passive,env:N=V
       --fix                then run the command with the best change
       --precision PERCENT  stop at this precision (default: 3%)
       --max-time T         stop after 30s, 5m or 1h (default: 5m)

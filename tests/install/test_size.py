@@ -6,11 +6,13 @@ import subprocess
 import unittest
 
 BUILD = os.environ.get("STEPSCOPE_BUILD", "build/release")
-MOST_TEXT, MOST_BSS = 188 * 1024, 154 * 1024  # a third of what it was when it could report, too
+# A third of what it was when it could report, too. Layers by default, windows of operations, arms of an
+# experiment and redaction where it is recorded have added 24 KB of text since.
+MOST_TEXT, MOST_BSS = (188 + 24) * 1024, 154 * 1024
 
 
 class Size(unittest.TestCase):
-    def test_the_extension_in_a_training_is_a_third_of_what_it_was(self):
+    def test_the_extension_in_a_training_is_small(self):
         found = glob.glob(f"{BUILD}/python/stepscope/_core.*.so")
         self.assertTrue(found)
         for path in found:

@@ -36,9 +36,9 @@ MAY_INCLUDE = {
     "export": REPORTS,
     "html": REPORTS,
     "supervise": REPORTS | {"export", "import"},
-    "mpi": set(),
+    "mpi": {"base"},
     "doctor": {"base", "render", "supervise"},
-    "experiment": REPORTS | {"export", "supervise"},
+    "experiment": REPORTS | {"export", "supervise", "import"},
     "cli": REPORTS | {"export", "html", "supervise", "doctor", "demo", "import", "experiment"},
 }
 INCLUDE = re.compile(r'^\s*#\s*include\s*"([^"]+)"')

@@ -148,6 +148,7 @@ class Mpi(unittest.TestCase):
                     self.assertEqual(len(spans[rank, "MPI_Barrier"]), 1)
                     self.assertEqual(len(spans[rank, "MPI_Init"]), 1)
 
+    @unittest.skipUnless(os.path.isdir(os.path.join(BUILD, "python")), "a build without the package")
     def test_python_has_one_recorder(self):
         report, told = self.run_ranks("openmpi", WITH_MPI4PY, "-c", MPI4PY, str(STEPS))
         self.assertEqual(sorted(loop["rank"] for loop in report["loops"]), [0, 1])

@@ -44,7 +44,7 @@ static void make_block(struct bench *b, unsigned arm, uint64_t round, int64_t da
     }
 }
 
-static const struct snap_arms *make_experiment(struct bench *b, int64_t waited_ns)
+static const struct snap_loop *make_experiment(struct bench *b, int64_t waited_ns)
 {
     for (uint64_t round = 0; round < 10; round++) {
         make_block(b, b->as_it_is, round, 70, waited_ns);
@@ -56,13 +56,13 @@ static const struct snap_arms *make_experiment(struct bench *b, int64_t waited_n
     script_point(b->s, SS_KIND_STEP, 8);
     script_span(b->s, b->data, 0, 70);
     script_span(b->s, b->compute, TRAIN, 30);
-    return &play_only_loop(script_finish(b->s))->arms;
+    return play_only_loop(script_finish(b->s));
 }
 
 static void a_step_counts_in_its_block_once_that_has_settled(void **state)
 {
     struct bench b = new_bench();
-    const struct snap_arms *const arms = make_experiment(&b, 0);
+    const struct snap_arms *const arms = &make_experiment(&b, 0)->arms;
 
     (void)state;
     assert_int_equal(arms->count, 2);
@@ -85,8 +85,7 @@ static void steps_of_a_change_are_in_no_statistics_of_the_run(void **state)
     struct bench b = new_bench();
 
     (void)state;
-    make_experiment(&b, 0);
-    const struct snap_loop *const loop = play_only_loop(script_finish(b.s));
+    const struct snap_loop *const loop = make_experiment(&b, 0);
     assert_int_equal(loop->steps, 181);
     assert_int_equal(loop->flagged_steps, 101);
     script_free(b.s);
@@ -95,7 +94,7 @@ static void steps_of_a_change_are_in_no_statistics_of_the_run(void **state)
 static void the_quiet_clock_leaves_out_what_the_loop_waited(void **state)
 {
     struct bench b = new_bench();
-    const struct snap_arms *const arms = make_experiment(&b, 300);
+    const struct snap_arms *const arms = &make_experiment(&b, 300)->arms;
 
     (void)state;
     assert_true(arms->rows[1].is_quiet);
