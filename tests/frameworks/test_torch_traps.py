@@ -85,13 +85,15 @@ class Traps(FrameworkTest):
         self.runs = os.path.dirname(os.path.join(self.folder, run))
         marks = [(r["name"], r["text"]) for r in self.records()
                  if r["kind"] == "mark" and r["name"] != "framework"]
-        self.assertEqual(marks, [("asynchronous device", "cuda")])
+        self.assertEqual(marks, [("asynchronous device", "cuda"),
+                                 ("layers not sampled", "the device runs asynchronously")])
         self.assertTrue(self.report()["steps"]["asynchronous"])
         seeds = 2  # that the loader draws, one an epoch
         self.assertEqual(counts_of(self.report())["", "item"], 20 + seeds)
 
     def test_steps_that_a_profiler_watches_are_in_no_statistics(self):
-        done = self.plain("torch_traps.py", "profiled", PYTHONPATH=os.path.join(BUILD, "python"))
+        done = self.plain("torch_traps.py", "profiled", PYTHONPATH=os.path.join(BUILD, "python"),
+                          STEPSCOPE_LAYERS="0")  # steps in which layers are sampled are excluded, too
         self.assertEqual(done.stdout.split(), ["4", "6", "4"])
 
     def test_reasons_to_compile_again(self):
