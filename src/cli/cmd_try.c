@@ -177,18 +177,17 @@ const struct command cmd_try = {
     .name = "try",
     .summary = "measure what a change would gain",
     .operands = "[--] COMMAND ...",
-    .details =
-        "Runs the training unchanged and with each change, alternating between them,\n"
-        "and measures what each change saves. Without --what, it tries what a report\n"
-        "would warn about. It stops when it knows. The training is discarded: files\n"
-        "that it writes go to a copy in memory. Input and callbacks change within one\n"
-        "training of PyTorch, Lightning, Hugging Face or Keras, every few steps; each\n"
-        "change of the environment takes a training of its own. For example:\n"
-        "  stepscope try -- python train.py\n"
-        "  stepscope try --what input,callbacks,threads=1 -- python train.py\n"
-        "  stepscope try --fix --what env:TF_ENABLE_ONEDNN_OPTS=0 -- python train.py\n"
-        "With --fix, the command is then run and recorded with the change of the\n"
-        "environment that saves most, if one is significant.\n",
+    .details = "Runs the training unchanged and with each change, alternating between them,\n"
+               "and measures what each change saves. Without --what, it tries what a report\n"
+               "would warn about. It stops when it knows. The training is discarded: files\n"
+               "that it writes go to a copy in memory. Input and callbacks change within one\n"
+               "training of PyTorch, Lightning, Hugging Face or Keras, every few steps; each\n"
+               "change of the environment takes a training of its own. For example:\n"
+               "  stepscope try -- python train.py\n"
+               "  stepscope try --what input,callbacks,threads=1 -- python train.py\n"
+               "  stepscope try --fix --what env:TF_ENABLE_ONEDNN_OPTS=0 -- python train.py\n"
+               "With --fix, the command is then run and recorded with the change of the\n"
+               "environment that saves most, if one is significant.\n",
     .options = options,
     .fewest = 1,
     .most = INT_MAX,

@@ -4,6 +4,7 @@
 #include <fcntl.h>
 #include <signal.h>
 #include <stdlib.h>
+#include <sys/ioctl.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
@@ -90,6 +91,14 @@ static void pass_hurry_on(struct guard *guard)
     job->hurry_signal = 0;
 }
 
+/* Of what the worker has printed. A reader that has been given all of it need not make room. */
+static bool has_more(int fd)
+{
+    int bytes = 0;
+
+    return ioctl(fd, FIONREAD, &bytes) == 0 && bytes > 0;
+}
+
 static bool wait_for_worker(struct guard *guard)
 {
     struct disk_wait wait = {0};
@@ -108,7 +117,7 @@ static bool wait_for_worker(struct guard *guard)
             return false;
         }
     }
-    while (guard->relay_fd >= 0 && !job->hurry && !(message_has_room() && !relay_some(guard)))
+    while (guard->relay_fd >= 0 && !job->hurry && has_more(guard->relay_fd))
         wait_and_relay(guard, look_ns);
     return true;
 }

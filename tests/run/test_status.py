@@ -55,6 +55,20 @@ class Status(RunTest):
             finally:
                 run.kill()
 
+    def test_a_reader_that_comes_later_holds_nobody_up(self):
+        """It has been given all that there is, but its pipe has no room for more."""
+        end, full = os.pipe()
+        self.addCleanup(os.close, end)
+        fcntl.fcntl(full, fcntl.F_SETPIPE_SZ, 4096)
+        run = subprocess.Popen([PROGRAM, "run", "--", "sh", "-c", "exit 5"], cwd=self.folder,
+                               env=environment(), stdin=subprocess.DEVNULL, stderr=full)
+        os.close(full)
+        try:
+            self.assertEqual(run.wait(PATIENCE_S), 5)
+        finally:
+            run.kill()
+        self.assertIn(b"exited with 5", os.read(end, 4096))
+
     def test_without_the_option_there_is_none(self):
         done = self.run_it("--", TRAINER, input=b"steps 500\n")
         self.assertEqual(done.stderr.count(b"stepscope: "), 1)
