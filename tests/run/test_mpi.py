@@ -15,6 +15,10 @@ INCLUDE = os.path.join(os.path.dirname(os.path.dirname(HELPERS)), "include")
 MPIS = ("openmpi", "mpich")
 USAGE = 2
 STEPS = 60
+# A library that has the sanitizer is loaded into programs that do not have it.
+ENVIRONMENT = environment(OMPI_ALLOW_RUN_AS_ROOT="1", OMPI_ALLOW_RUN_AS_ROOT_CONFIRM="1",
+                          OMPI_MCA_rmaps_base_oversubscribe="1", OMPI_MCA_btl="self,vader",
+                          ASAN_OPTIONS="verify_asan_link_order=0")
 WITH_MPI4PY = "/usr/bin/python3"  # Debian's package, on Open MPI
 
 MPI4PY = """
@@ -59,11 +63,9 @@ class Mpi(unittest.TestCase):
 
     def run_command(self, *words, options=(), **more):
         """What `stepscope run` ended with, printed, and said."""
-        own = environment(OMPI_ALLOW_RUN_AS_ROOT="1", OMPI_ALLOW_RUN_AS_ROOT_CONFIRM="1",
-                          OMPI_MCA_rmaps_base_oversubscribe="1", OMPI_MCA_btl="self,vader",
-                          ASAN_OPTIONS="verify_asan_link_order=0", **more)
         return subprocess.run([PROGRAM, "run", "--dir", "runs", *options, "--", *words], cwd=self.folder,
-                              env=own, text=True, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+                              env={**ENVIRONMENT, **more}, text=True, stdout=subprocess.PIPE,
+                              stderr=subprocess.PIPE)
 
     def run_ranks(self, mpi, *words, ranks=2, **more):
         """The report of the run, and the ns that each rank measured itself."""
@@ -157,7 +159,7 @@ class Mpi(unittest.TestCase):
 
     def test_each_rank_may_have_its_own_launch(self):
         done = subprocess.run(["mpirun.mpich", "-n", "2", PROGRAM, "run", "--dir", "apart", "--quiet", "--",
-                               "./plain.mpich", str(STEPS)], cwd=self.folder, env=environment(),
+                               "./plain.mpich", str(STEPS)], cwd=self.folder, env=ENVIRONMENT,
                               stdout=subprocess.PIPE, text=True)
         self.assertEqual(done.returncode, 0)
         report = json.loads(self.latest("report", "--json", folder="apart"))
