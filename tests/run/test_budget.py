@@ -69,7 +69,9 @@ class Budget(RunTest):
         run = self.run_it("-q", "--no-pack", "--", "sh", "-c", script,
                           env=environment(STEPSCOPE_RUN_CAP=str(budget)))
         self.assertEqual(run.returncode, 0, run.stderr)
-        self.assertLess(sum(os.stat(path).st_blocks * 512 for path in self.files()), budget)
+        # On a busy machine the last ones that ended may not have been trimmed.
+        late = 4 * (128 << 10)
+        self.assertLess(sum(os.stat(path).st_blocks * 512 for path in self.files()), budget + late)
         self.assertGreaterEqual(len(self.files()), KEPT)
 
     def test_the_report_says_what_was_folded(self):
