@@ -303,3 +303,26 @@ void path_match(const char *folder, const char *pattern, path_visit *visit, void
     (void)match_rest(&match, pattern);
     buf_release(&match.path);
 }
+
+/* Takes the first path that fits. */
+static bool take_real(void *out, const char *path)
+{
+    char real[PATH_MAX];
+
+    if (realpath(path, real))
+        buf_add_text(out, real);
+    return false;
+}
+
+void path_find_beside_us(const char *const *patterns, size_t count, struct buf *out)
+{
+    char folder[PATH_MAX];
+    const ssize_t size = readlink("/proc/self/exe", folder, sizeof folder - 1);
+
+    if (size <= 0)
+        return;
+    folder[size] = '\0';
+    *strrchr(folder, '/') = '\0';
+    for (size_t i = 0; i < count && out->size == 0; i++)
+        path_match(folder, patterns[i], take_real, out);
+}

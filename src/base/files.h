@@ -48,4 +48,8 @@ typedef bool path_visit(void *context, const char *path);
  * the folder is called as it is called. Ends early if the visitor wants it, or without memory. */
 void path_match(const char *folder, const char *pattern, path_visit *visit, void *context);
 
+/* Adds the real path of the first that fits one of these patterns, below the folder of our
+ * executable; nothing if there is none. */
+void path_find_beside_us(const char *const *patterns, size_t count, struct buf *out);
+
 #endif

@@ -1,10 +1,8 @@
 #include "supervise/mpi_preload.h"
 
-#include <limits.h>
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "base/files.h"
 
@@ -12,24 +10,9 @@
 static const char *const places[] = {"libstepscope-mpi.so", "../lib*/libstepscope-mpi.so",
                                      "../lib*/*-linux-gnu/libstepscope-mpi.so"};
 
-static bool take(void *out, const char *path)
-{
-    char real[PATH_MAX];
-    if (realpath(path, real))
-        buf_add_text(out, real);
-    return false;
-}
-
 void mpi_preload_find(struct buf *out)
 {
-    char folder[PATH_MAX];
-    const ssize_t size = readlink("/proc/self/exe", folder, sizeof folder - 1);
-    if (size <= 0)
-        return;
-    folder[size] = '\0';
-    *strrchr(folder, '/') = '\0';
-    for (size_t i = 0; i < sizeof places / sizeof places[0] && out->size == 0; i++)
-        path_match(folder, places[i], take, out);
+    path_find_beside_us(places, sizeof places / sizeof places[0], out);
 }
 
 static bool is_launcher(const char *path)

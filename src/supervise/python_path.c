@@ -1,11 +1,9 @@
 #include "supervise/python_path.h"
 
 #include <ctype.h>
-#include <limits.h>
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "base/buf.h"
 #include "base/files.h"
@@ -20,27 +18,9 @@ static const char *const places[] = {
     "../stepscope/_boot", /* pip install --target */
 };
 
-/* Takes the first path that fits. */
-static bool take(void *out, const char *path)
-{
-    char real[PATH_MAX];
-
-    if (realpath(path, real))
-        buf_add_text(out, real);
-    return false;
-}
-
 void python_path_find(struct buf *out)
 {
-    char folder[PATH_MAX];
-    const ssize_t size = readlink("/proc/self/exe", folder, sizeof folder - 1);
-
-    if (size <= 0)
-        return;
-    folder[size] = '\0';
-    *strrchr(folder, '/') = '\0';
-    for (size_t i = 0; i < sizeof places / sizeof places[0] && out->size == 0; i++)
-        path_match(folder, places[i], take, out);
+    path_find_beside_us(places, sizeof places / sizeof places[0], out);
 }
 
 void python_path_set(void)
